@@ -19,6 +19,9 @@ pub struct Collection {
     pub titles: Vec<Title>,
     /// The queries.
     pub queries: Vec<SearchQuery>,
+    /// Whether each title was clicked or shown for any query. Such a title has been judged for all queries, in the sense of
+    /// [`Metric::Judged`](crate::Metric::Judged); without any of these, only those of the query are.
+    pub known: Vec<bool>,
     /// The number of titles left out because they have the same text as another and judgments are matched by text.
     pub repeated: u64,
     /// Judged titles that are not in the collection. No system can find them.
@@ -69,7 +72,8 @@ impl Collection {
             titles.retain(|_| is_new.next() == Some(true));
         }
         let repeated = (before - titles.len()) as u64;
-        let mut set = Collection { titles, queries: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
+        let mut set =
+            Collection { titles, queries: Vec::new(), known: Vec::new(), repeated, missing: Ids::default(), judged: 0 };
         set.queries = set.others(judgments, by_id)?;
         Ok(set)
     }
@@ -104,7 +108,7 @@ impl Collection {
 
     /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
     pub fn task<'a>(&'a self, queries: &'a [SearchQuery]) -> Task<'a> {
-        Task::Search { titles: &self.titles, queries }
+        Task::Search { titles: &self.titles, queries, known: &self.known }
     }
 
     /// The texts of the collection.

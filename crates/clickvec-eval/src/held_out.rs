@@ -3,8 +3,9 @@
 use rand::RngExt as _;
 use rayon::prelude::*;
 
-use super::significance::{compared, correct};
-use super::{Collection, Comparison, EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, Metric};
+use super::{
+    Answers, Collection, Contest, EvaluateOptions, Evaluation, Evidence, JudgedQuery, JudgedTitle, Judgments, Metric,
+};
 use crate::ranker::{self, Corpus, Ranker};
 use clickvec::internals::loss::EvenlyDrawn;
 use clickvec::internals::rng;
@@ -34,17 +35,8 @@ pub struct HeldOutTest {
     clicked: Vec<Vec<u32>>,
 }
 
-/// A ranker compared with rankers that need no training, on held-out queries.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HeldOutReport {
-    /// The ranker, BM25 and the cosine of letter trigrams: the mean of each of [`HeldOutTest::METRICS`].
-    pub systems: Vec<Evaluation>,
-    /// The paired t-tests of [`HeldOutTest::DECIDES`] between the ranker, `a`, and each of the others, corrected for both.
-    pub tests: Vec<Comparison>,
-}
-
 impl HeldOutTest {
-    /// The metrics.
+    /// The metrics by which epochs are compared.
     pub const METRICS: [Metric; 4] =
         [Metric::Ndcg(1), Metric::Ndcg(3), Self::DECIDES, Metric::Recall(Self::DEPTH as u32)];
     /// The metric that chooses the best epoch and is tested.
@@ -72,8 +64,10 @@ impl HeldOutTest {
             titles: query.clicked.iter().map(judged).collect(),
         });
         let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
+        let known = held_out.was_clicked;
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
-        Ok(HeldOutTest { set: Collection::new(&judgments, false, titles.collect())?, clicked })
+        let set = Collection { known, ..Collection::new(&judgments, false, titles.collect())? };
+        Ok(HeldOutTest { set, clicked })
     }
 
     /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
@@ -125,7 +119,7 @@ impl HeldOutTest {
     /// # Errors
     /// Those of [`Ranker::candidates`].
     pub fn judge(&self, ranker: &dyn Ranker) -> Result<Evaluation> {
-        self.judge_as(ranker.name(), ranker)
+        Ok(self.judge_by(ranker.name(), &self.answers(ranker)?, &Self::METRICS))
     }
 
     /// The value by which the best epoch is chosen.
@@ -133,25 +127,43 @@ impl HeldOutTest {
         evaluation.mean.get(Self::DECIDES)
     }
 
-    /// A ranker compared with rankers that need no training.
-    ///
-    /// # Errors
-    /// Those of [`HeldOutTest::judge`]; `ErrorKind::Empty` if the titles are not enough for a ranker.
-    pub fn report(&self, ranker: &dyn Ranker) -> Result<HeldOutReport> {
-        let corpus = Corpus::from_titles(self.set.texts())?;
-        let mut systems = vec![self.judge(ranker)?];
-        for (spec, name) in Self::BASELINES {
-            systems.push(self.judge_as(name, &*ranker::train(spec, &corpus)?)?);
-        }
-        let compare = |other| compared(&systems[0], other, Self::DECIDES);
-        let mut tests = systems[1..].iter().map(compare).collect::<Result<Vec<Comparison>>>()?;
-        correct(tests.iter_mut());
-        Ok(HeldOutReport { systems, tests })
+    /// The titles that are searched, and the queries.
+    pub fn collection(&self) -> &Collection {
+        &self.set
     }
 
-    fn judge_as(&self, name: &str, ranker: &dyn Ranker) -> Result<Evaluation> {
-        let task = self.set.task(&self.set.queries);
-        let answers = task.answers(ranker, Self::DEPTH, &mut |_| ())?;
-        Ok(task.judge(name, &answers, &Self::METRICS, &EvaluateOptions::default()))
+    /// A ranker compared with others, as [`HeldOutTest::compare`] does.
+    ///
+    /// # Errors
+    /// Those of [`HeldOutTest::compare`].
+    pub fn report(&self, ranker: &dyn Ranker, baselines: &[(&str, &str)]) -> Result<Contest> {
+        self.compare(ranker.name(), self.answers(ranker)?, baselines)
+    }
+
+    /// A system that gives these answers, at most [`HeldOutTest::DEPTH`] titles for each query, compared with rankers that need no
+    /// training, each as [`ranker::train`] knows it and with its name. Where not all titles were clicked, the share of the first ten
+    /// that were, and NDCG without the others, are among the metrics.
+    ///
+    /// # Errors
+    /// `ErrorKind::Empty` if the titles are not enough for a ranker; those of [`Ranker::candidates`].
+    pub fn compare(&self, name: &str, answers: Answers, baselines: &[(&str, &str)]) -> Result<Contest> {
+        let corpus = Corpus::from_titles(self.set.texts())?;
+        let mut systems = vec![(name.to_owned(), answers)];
+        for (spec, name) in baselines {
+            systems.push(((*name).to_owned(), self.answers(&*ranker::train(spec, &corpus)?)?));
+        }
+        let unclicked = self.set.known.iter().any(|known| !known);
+        let known = if unclicked { &[Metric::Judged(10), Metric::CondensedNdcg(10)][..] } else { &[] };
+        let metrics = [&Self::METRICS[..], known].concat();
+        let judge = |(name, answers): &(String, Answers)| self.judge_by(name, answers, &metrics);
+        Contest::new(Evidence::Clicks, &systems.iter().map(judge).collect::<Vec<_>>())
+    }
+
+    fn answers(&self, ranker: &dyn Ranker) -> Result<Answers> {
+        self.set.task(&self.set.queries).answers(ranker, Self::DEPTH, &mut |_| ())
+    }
+
+    fn judge_by(&self, name: &str, answers: &Answers, metrics: &[Metric]) -> Evaluation {
+        self.set.task(&self.set.queries).judge(name, answers, metrics, &EvaluateOptions::default())
     }
 }

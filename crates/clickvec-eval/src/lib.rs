@@ -29,6 +29,7 @@
 extern crate self as clickvec_eval;
 
 mod collection;
+mod contest;
 mod corpus;
 mod fusion;
 mod held_out;
@@ -52,9 +53,10 @@ pub mod trec;
 pub mod update;
 
 pub use collection::{Collection, SearchQuery, room_for_lists, search_all};
+pub use contest::{Contest, Evidence, Standing, unjudged_warning};
 pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use fusion::{equal_weights, fit_fusion};
-pub use held_out::{HeldOutReport, HeldOutTest};
+pub use held_out::HeldOutTest;
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
 pub use kappa::{Disagreement, kappa};
 pub use metric::{Metric, Metrics, RankedTitle};

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use clickvec::train::Score;
 use clickvec_tables::{Error, ErrorKind};
-use serde::{Serialize, Serializer};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{EvaluateOptions, Ranking, Scored};
 use clickvec_tables::shown::shortened;
@@ -112,6 +113,13 @@ impl Serialize for Metric {
     }
 }
 
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metric, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(de::Error::custom)
+    }
+}
+
 impl FromStr for Metric {
     type Err = Error;
 
@@ -151,6 +159,28 @@ pub struct Metrics(Vec<(Metric, f64)>);
 impl Serialize for Metrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(metric, value)| (metric.to_string(), value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Metrics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metrics, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = Metrics;
+
+            fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of metrics")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
+                let mut metrics = Vec::new();
+                while let Some(metric) = map.next_entry()? {
+                    metrics.push(metric);
+                }
+                Ok(Metrics(metrics))
+            }
+        }
+        deserializer.deserialize_map(Map)
     }
 }
 
@@ -241,11 +271,21 @@ impl Metrics {
     }
 }
 
+impl FromIterator<(Metric, f64)> for Metrics {
+    fn from_iter<I: IntoIterator<Item = (Metric, f64)>>(values: I) -> Metrics {
+        Metrics(values.into_iter().collect())
+    }
+}
+
 /// NDCG@1 + NDCG@3 as the value.
 impl From<Metrics> for Score {
     fn from(metrics: Metrics) -> Score {
         let value = metrics.get(Metric::Ndcg(1)) + metrics.get(Metric::Ndcg(3));
-        Score { value, figures: metrics.iter().map(|(metric, value)| (metric.to_string(), value)).collect() }
+        Score {
+            value,
+            figures: metrics.iter().map(|(metric, value)| (metric.to_string(), value)).collect(),
+            ..Score::default()
+        }
     }
 }
 

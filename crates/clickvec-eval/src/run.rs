@@ -70,7 +70,9 @@ impl Run {
         let mut coverage = RunCoverage { lacking_queries, other_queries, ..RunCoverage::default() };
         let answers = match task {
             Task::Judged(judgments) => Answers::Scores(self.scores(judgments, &mut coverage)?),
-            Task::Search { titles, queries } => Answers::Lists(self.lists(titles, queries, depth, &mut coverage)?),
+            Task::Search { titles, queries, .. } => {
+                Answers::Lists(self.lists(titles, queries, depth, &mut coverage)?)
+            }
         };
         coverage.lacking_titles = coverage.titles - coverage.judged;
         Ok((answers, coverage))

@@ -24,6 +24,8 @@ pub enum Task<'a> {
         titles: &'a [Title],
         /// The queries.
         queries: &'a [SearchQuery],
+        /// Whether each title was clicked or shown for any query; see [`Collection::known`](crate::Collection::known).
+        known: &'a [bool],
     },
 }
 
@@ -157,7 +159,7 @@ impl<'a> Task<'a> {
                 done(scores.len());
                 Ok(Answers::Scores(scores))
             }
-            Task::Search { titles, queries } => {
+            Task::Search { titles, queries, .. } => {
                 let texts: Vec<&str> = titles.iter().map(|title| title.title.as_str()).collect();
                 let candidates = ranker.candidates(&texts)?;
                 Ok(Answers::Lists(search_all(candidates.as_ref(), queries, depth, done)?))
@@ -221,7 +223,8 @@ impl<'a> Task<'a> {
         }
         let ranked = |&(position, score): &(u32, f64)| {
             let (id, grade) = self.title(query, position);
-            RankedTitle { title: Scored { id, score, grade: grade.unwrap_or(0) }, judged: grade.is_some() }
+            let judged = grade.is_some() || self.is_known(position);
+            RankedTitle { title: Scored { id, score, grade: grade.unwrap_or(0) }, judged }
         };
         let ranked: Vec<RankedTitle<'_>> = titles.iter().map(ranked).collect();
         let metrics = Metrics::of(&ranked, &grades, metrics.iter().copied(), options);
@@ -235,7 +238,15 @@ impl<'a> Task<'a> {
                 let title = &judgments.queries[query].titles[position as usize];
                 (&title.id, Some(title.grade))
             }
-            Task::Search { titles, queries } => (&titles[position as usize].id, queries[query].grade(position)),
+            Task::Search { titles, queries, .. } => (&titles[position as usize].id, queries[query].grade(position)),
+        }
+    }
+
+    /// Returns whether a title was clicked or shown for any query.
+    fn is_known(self, position: u32) -> bool {
+        match self {
+            Task::Judged(_) => false,
+            Task::Search { known, .. } => known.get(position as usize).copied().unwrap_or(false),
         }
     }
 }

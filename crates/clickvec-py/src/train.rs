@@ -188,6 +188,7 @@ impl Run<'_> {
             }),
             scratch: self.scratch.as_deref(),
             inputs: &self.read(),
+            ..Training::new(&self.config)
         };
         let clicks = match &self.file {
             Some(path) if self.is_scored => ClickSource::file(path).scored(),

@@ -5,10 +5,10 @@ use super::{PairedTest, SIGNIFICANT, holm, paired_t_test};
 use crate::{Evaluation, Metric};
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The paired t-test between two systems.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The first system's name.
     pub a: String,

@@ -1,17 +1,18 @@
 //! Student's paired t-test.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use statrs::function::beta::beta_reg;
 
 use super::{LEAST_DIFFERING, alike, paired_differences, probability_of_signs};
 use clickvec_tables::Result;
 
 /// The result of a paired two-sided t-test of the values a − b.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PairedTest {
     /// The mean of a − b.
     pub difference: f64,
     /// Student's t (`null` in JSON if infinite); ±∞ if all differences are equal and not 0.
+    #[serde(deserialize_with = "null_is_infinite")]
     pub t: f64,
     /// The probability of a |t| at least this large if there is no difference. If all differences are equal, t has no
     /// scatter to compare them with, and two queries would prove anything. In that case p is the probability of their
@@ -33,6 +34,11 @@ impl PairedTest {
     pub fn evidence(&self) -> f64 {
         if self.differing < LEAST_DIFFERING { self.p.max(probability_of_signs(self.differing)) } else { self.p }
     }
+}
+
+/// Reads a t as JSON has it, without the sign of an infinite one.
+fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 /// The paired two-sided t-test of `a` against `b`, query by query.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
 use crate::ranker::Neural;
-use crate::{Evaluation, HeldOutReport, HeldOutTest, Metric, Metrics};
+use crate::{Contest, HeldOutTest, Metric, Metrics, Standing, paired_t_test};
 
 /// What every judge of this kind is called in a model, so that a run is only resumed by the same.
 const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
@@ -18,8 +18,11 @@ const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
 /// The same for judges by the loss.
 const FINGERPRINT_OF_LOSS: u64 = 0x6865_6c64_6c6f_7373;
 
-/// A difference in NDCG@10 between two epochs that a thousand held-out queries cannot tell from chance.
-const TOLERANCE: f64 = 0.005;
+/// The t of a paired one-sided test at the level of .05, above which an epoch is not shown to be worse than another.
+const WORSE: f64 = -1.7;
+
+/// The measures by which epochs are compared: one of the first titles, and one of what is found at all.
+const COMPARED: [Metric; 2] = [HeldOutTest::DECIDES, Metric::Recall(HeldOutTest::DEPTH as u32)];
 
 /// Judges models by the queries that training holds out.
 pub(super) struct Judge {
@@ -34,6 +37,8 @@ struct State {
     counts: HeldOutCounts,
     /// What was measured last.
     last: Option<HeldOutMeans>,
+    /// The last epoch.
+    epoch: u32,
     failed: Option<Error>,
 }
 
@@ -47,12 +52,19 @@ pub struct HeldOutMeans {
 }
 
 /// A model compared with rankers that need no training, on held-out queries.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct HeldOutSummary {
     /// How many queries are held out.
+    #[serde(flatten)]
     pub counts: HeldOutCounts,
+    /// Which epoch the model is of, and why.
+    pub choice: String,
     /// The comparison.
-    pub report: HeldOutReport,
+    #[serde(flatten)]
+    pub report: Contest,
+    /// What the model was judged by.
+    #[serde(skip)]
+    pub test: HeldOutTest,
 }
 
 impl Judge {
@@ -76,11 +88,14 @@ impl Judge {
     /// Scores a model. [`Judge::finish`] returns the error if there is one.
     pub(super) fn score(&self, model: &Model) -> Score {
         let mut state = self.state.borrow_mut();
+        state.epoch = model.training().epoch;
+        let mut queries = Vec::new();
         let value = match state.test.as_ref().map(|test| test.judge(&named(model))) {
             None => f64::NAN,
             Some(Ok(evaluation)) => {
                 let loss = state.test.as_ref().and_then(|test| loss(test, model));
                 state.last = Some(HeldOutMeans { metrics: evaluation.mean.clone(), loss });
+                queries = COMPARED.map(|metric| evaluation.values(metric)).to_vec();
                 if self.by_loss { loss.map_or(f64::NAN, |loss| -loss) } else { HeldOutTest::value(&evaluation) }
             }
             Some(Err(error)) => {
@@ -88,15 +103,15 @@ impl Judge {
                 f64::NAN
             }
         };
-        Score { value, figures: Vec::new() }
+        Score { value, queries, ..Score::default() }
     }
 
     /// Returns the validation of a training run, scored by `judge`.
     pub(super) fn validation<'a>(&self, judge: &'a mut dyn FnMut(&Model) -> Score) -> Validation<'a> {
         if self.by_loss {
-            Validation { fingerprint: FINGERPRINT_OF_LOSS, tolerance: 0.0, judge }
+            Validation { fingerprint: FINGERPRINT_OF_LOSS, is_worse: |_, _| true, judge }
         } else {
-            Validation { fingerprint: FINGERPRINT, tolerance: TOLERANCE, judge }
+            Validation { fingerprint: FINGERPRINT, is_worse, judge }
         }
     }
 
@@ -106,13 +121,49 @@ impl Judge {
     }
 
     /// Compares the model with rankers that need no training, if queries were held out.
-    pub(super) fn finish<'a>(self, model: impl FnOnce() -> Result<Cow<'a, Model>>) -> Result<Option<HeldOutSummary>> {
-        let State { test, counts, failed, .. } = self.state.into_inner();
+    pub(super) fn finish<'a>(
+        self,
+        baselines: &[(&str, &str)],
+        model: impl FnOnce() -> Result<Cow<'a, Model>>,
+    ) -> Result<Option<HeldOutSummary>> {
+        let State { test, counts, failed, epoch: last, .. } = self.state.into_inner();
         if let Some(failed) = failed {
             return Err(failed);
         }
         let Some(test) = test else { return Ok(None) };
-        Ok(Some(HeldOutSummary { counts, report: test.report(&named(model()?.as_ref()))? }))
+        let model = model()?;
+        let choice = choice(model.as_ref(), last, self.by_loss);
+        let report = test.report(&named(model.as_ref()), baselines)?;
+        Ok(Some(HeldOutSummary { counts, choice, report, test }))
+    }
+}
+
+/// Returns whether an epoch is shown to be worse than the best one, and better by no measure.
+fn is_worse(best: &[Vec<f64>], later: &[Vec<f64>]) -> bool {
+    let t = |(best, later): (&Vec<f64>, &Vec<f64>)| paired_t_test(later, best).map_or(0.0, |test| test.t);
+    let all: Vec<f64> = best.iter().zip(later).map(t).collect();
+    all.iter().any(|&t| t < WORSE) && all.iter().all(|&t| t < -WORSE)
+}
+
+/// Returns a sentence that says which epoch a model is of, and why. `last` is the last epoch of its training.
+fn choice(model: &Model, last: u32, by_loss: bool) -> String {
+    let record = model.training();
+    let titles = record.config.titles.map_or(0, |titles| titles.epochs);
+    let epoch = |epoch: u32| match epoch.checked_sub(titles) {
+        None | Some(0) if titles > 0 => format!("epoch {epoch} of the titles"),
+        Some(epoch) if titles > 0 => format!("epoch {epoch} of the clicks"),
+        _ => format!("epoch {epoch}"),
+    };
+    let kept = epoch(record.epoch);
+    match (record.config.keep, record.epoch < last) {
+        (Keep::Last, _) => format!("{kept} is kept, the last, as `keep` says"),
+        _ if by_loss => format!("{kept} is kept, whose loss of held-out pairs is the lowest"),
+        (_, false) => format!("{kept} is kept, the last: no epoch before it is shown to be better"),
+        (_, true) => {
+            let (ndcg, recall) = (COMPARED[0].heading(), COMPARED[1].heading());
+            let next = if record.epoch + 1 < last { "the epochs after it are" } else { "the epoch after it is" };
+            format!("{kept} is kept: {next} shown to be worse at {ndcg} or {recall} (paired test, t < {WORSE})")
+        }
     }
 }
 
@@ -135,7 +186,7 @@ impl HeldOutSummary {
     /// Returns whether queries and titles have hardly a word in common, as with item numbers for titles: then the first hundred
     /// titles of BM25 and of the trigrams have less than a twentieth of what was clicked.
     pub fn shares_no_words(&self) -> bool {
-        let finds_nothing = |system: &Evaluation| {
+        let finds_nothing = |system: &Standing| {
             system.mean.iter().any(|(metric, mean)| matches!(metric, Metric::Recall(_)) && mean < 0.05)
         };
         self.report.systems.len() > 1 && self.report.systems[1..].iter().all(finds_nothing)
@@ -152,26 +203,5 @@ impl Serialize for HeldOutMeans {
             map.serialize_entry("loss", &loss)?;
         }
         map.end()
-    }
-}
-
-impl Serialize for HeldOutSummary {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct System<'a> {
-            name: &'a str,
-            #[serde(flatten)]
-            means: HeldOutMeans,
-        }
-        #[derive(Serialize)]
-        struct Summary<'a> {
-            #[serde(flatten)]
-            counts: HeldOutCounts,
-            systems: Vec<System<'a>>,
-            tests: &'a [crate::Comparison],
-        }
-        let means = |system: &Evaluation| HeldOutMeans { metrics: system.mean.clone(), loss: None };
-        let systems = self.report.systems.iter().map(|system| System { name: &system.name, means: means(system) });
-        Summary { counts: self.counts, systems: systems.collect(), tests: &self.report.tests }.serialize(serializer)
     }
 }

@@ -47,7 +47,7 @@ use clickvec_tables::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::ranker::Neural;
-use crate::{EvaluateOptions, Judgments, evaluate};
+use crate::{EvaluateOptions, HeldOutTest, Judgments, evaluate};
 
 use self::judge::Judge;
 pub use self::judge::{HeldOutMeans, HeldOutSummary};
@@ -70,6 +70,10 @@ pub struct Training<'a> {
     pub output: Option<Output<'a>>,
     /// The folder for temporary files, if not that of the output. Without either, pairs are kept in memory.
     pub scratch: Option<&'a Path>,
+    /// The rankers that held-out queries compare the model with, as [`HeldOutTest::compare`] takes them.
+    pub baselines: &'a [(&'a str, &'a str)],
+    /// Whether a second training learns all clicks, the held-out ones too.
+    pub then_all: bool,
     /// All other files that are read. None of them may be written, and a pipe cannot be read for a second training.
     pub inputs: &'a [PathBuf],
 }
@@ -163,11 +167,14 @@ impl<'a> Training<'a> {
             validation: None,
             output: None,
             scratch: None,
+            baselines: &HeldOutTest::BASELINES,
+            then_all: true,
             inputs: &[],
         }
     }
 
-    /// Trains the model. If queries are to be held out and there are enough, it is trained twice, unless the input is a pipe.
+    /// Trains the model. If queries are to be held out and there are enough, it is trained twice, unless the input is a pipe or
+    /// [`Training::then_all`] is off.
     /// When `on_progress` breaks, the training ends as [`train_to_file`] does, and can be resumed.
     ///
     /// # Errors
@@ -212,7 +219,7 @@ impl<'a> Training<'a> {
         let Some((best, judge)) = run(self.config, trial_output, Part::First, on_progress)? else {
             return Ok(Outcome::Cancelled);
         };
-        let summary = judge.finish(|| best.model(trial.path()))?;
+        let summary = judge.finish(self.baselines, || best.model(trial.path()))?;
         if let Some(summary) = &summary
             && on_progress(Progress::Judged(summary)).is_break()
         {
@@ -263,7 +270,7 @@ impl<'a> Training<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<ControlFlow<(), Clicks<'c>>> {
         let mut inputs = self.inputs.iter().map(PathBuf::as_path).chain(clicks.path()).chain(self.titles_paths());
-        if self.config.held_out <= 0.0 || inputs.any(is_stream) {
+        if self.config.held_out <= 0.0 || !self.then_all || inputs.any(is_stream) {
             return Ok(ControlFlow::Continue(Clicks::Once(RefCell::new(Some(clicks)))));
         }
         let beside = self.output.map(|output| folder_of(output.path));
@@ -280,7 +287,7 @@ impl<'a> Training<'a> {
         on_progress: &mut OnProgress<'_>,
     ) -> Result<Outcome<Trained>> {
         let Some((trained, judge)) = trained else { return Ok(Outcome::Cancelled) };
-        if let Some(summary) = judge.finish(|| trained.model(path))? {
+        if let Some(summary) = judge.finish(self.baselines, || trained.model(path))? {
             // The model is there.
             let _ = on_progress(Progress::Judged(&summary));
         }
@@ -315,7 +322,7 @@ impl<'a> Training<'a> {
             (true, _) => Some(held_out_judge.validation(&mut score)),
             (false, judged) => judged.map(|(judgments, judge)| Validation {
                 fingerprint: judgments.fingerprint(),
-                tolerance: 0.0,
+                is_worse: |_, _| true,
                 judge,
             }),
         };

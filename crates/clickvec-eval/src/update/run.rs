@@ -1,5 +1,6 @@
 //! One update: survey, training, and the comparison of both models.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,11 +11,12 @@ use clickvec::model::Model;
 use clickvec::tables::{Title, Titles};
 use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, train};
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::queries::{Queries, has_left_out, queries, unseen};
 use super::{Drift, LearntBefore, Models, Survey, Suspicion, Trial, Window, Witness};
 use crate::ranker::{self, Corpus, Neural, Ranker};
-use crate::{Judgments, SearchQuery};
+use crate::{Collection, Evidence, Judgments, SearchQuery};
 
 /// The queries of the newest day.
 const NEWEST: &str = "clicks of the newest day";
@@ -144,9 +146,17 @@ impl Update<'_> {
     ) -> Result<Option<Report>> {
         let started = Instant::now();
         let (old, held_out) = (self.old, self.window.held_out);
+        let clicked = RefCell::new(HashSet::new());
         let survey = {
             let texts: HashSet<&str> = titles.iter().map(|title| title.title.as_str()).collect();
-            self.window.survey(|text| texts.contains(text), old.dictionary())?
+            let is_title = |text: &str| {
+                let is_title = texts.contains(text);
+                if is_title {
+                    clicked.borrow_mut().insert(xxh3_64(text.as_bytes()));
+                }
+                is_title
+            };
+            self.window.survey(is_title, old.dictionary())?
         };
         if on_progress(Progress::Surveyed(&survey)).is_break() {
             return Ok(None);
@@ -170,7 +180,10 @@ impl Update<'_> {
             report.verdict = Verdict::Suspicious(suspicion);
             return Ok(Some(report));
         }
-        let (set, Queries { newest, earlier, judged }) = queries(&report.survey, titles, self.judged, &mut notice)?;
+        let (mut set, Queries { newest, earlier, judged }) = queries(&report.survey, titles, self.judged, &mut notice)?;
+        let clicked = clicked.into_inner();
+        set.known = set.titles.iter().map(|title| clicked.contains(&xxh3_64(title.title.as_bytes()))).collect();
+        let set = set;
         let texts = set.texts();
         // First, so that nothing is learnt from clicks that cannot be trusted.
         let clock = Instant::now();
@@ -199,7 +212,7 @@ impl Update<'_> {
         let clock = Instant::now();
         let unseen = unseen(old, held_out, &report.survey, &newest, &mut notice);
         let sets = [(NEWEST, newest), (UNSEEN, unseen), (EARLIER, earlier), (JUDGED, judged)];
-        let worse = compare(&mut report, (&set.titles, &texts), &old_ranker, &new, sets)?;
+        let worse = compare(&mut report, (&set, &texts), &old_ranker, &new, sets)?;
         report.seconds.testing += clock.elapsed().as_secs_f64();
         report.verdict = if worse.is_empty() { Verdict::Better(Box::new(new)) } else { Verdict::Worse(worse) };
         Ok(Some(report))
@@ -229,15 +242,18 @@ impl Update<'_> {
 /// Compares both models on each set of queries, and returns those sets on which the new one is worse.
 fn compare(
     report: &mut Report,
-    (titles, texts): (&[Title], &[&str]),
+    (set, texts): (&Collection, &[&str]),
     old: &Neural<&Model>,
     new: &Model,
     sets: [(&'static str, Vec<SearchQuery>); 4],
 ) -> Result<Vec<&'static str>> {
     let new = Neural::new("new".to_owned(), new);
-    let models = Models::new(titles, texts, old, &new)?;
+    let models = Models::new(&set.titles, texts, old, &new)?;
     for (on, queries) in sets.into_iter().filter(|(_, queries)| !queries.is_empty()) {
-        report.trials.push(NamedTrial { on, trial: models.trial(&queries)? });
+        let is_judged = on == JUDGED;
+        let (evidence, known) =
+            if is_judged { (Evidence::Judgments, &[][..]) } else { (Evidence::Clicks, &set.known[..]) };
+        report.trials.push(NamedTrial { on, trial: models.trial(&queries, evidence, known)? });
     }
     let on_clicks = report.trials.iter().filter(|trial| [NEWEST, EARLIER].contains(&trial.on));
     report.drift = Some(models.drift(&on_clicks.map(|trial| &trial.trial).collect::<Vec<_>>()));

@@ -87,8 +87,9 @@ impl Suspicion {
     ) -> Result<Option<Suspicion>> {
         let candidates = ranker.candidates(texts)?;
         let (judged_newest, judged_before) =
-            (judged(&*candidates, titles, newest)?, judged(&*candidates, titles, earlier)?);
-        let [newest_mean, before] = [&judged_newest.values, &judged_before.values].map(|values| mean_and_error(values));
+            (judged(&*candidates, titles, newest, &[])?, judged(&*candidates, titles, earlier, &[])?);
+        let [newest_mean, before] =
+            [&judged_newest.values(), &judged_before.values()].map(|values| mean_and_error(values));
         // Few queries may all be odd ones.
         let is_far = newest.len() >= LEAST_QUERIES
             && newest_mean.0 < LEAST_OF_BEFORE * before.0

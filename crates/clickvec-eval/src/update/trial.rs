@@ -4,7 +4,10 @@ use serde::Serialize;
 
 use crate::ranker::Candidates;
 use crate::ranker::{Neural, Ranker as _};
-use crate::{Answers, EvaluateOptions, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test, search_all};
+use crate::{
+    Answers, EvaluateOptions, Evaluation, Evidence, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test,
+    search_all, unjudged_warning,
+};
 use clickvec::Result;
 use clickvec::model::Model;
 use clickvec::tables::Title;
@@ -34,25 +37,31 @@ pub struct Trial {
     pub test: PairedTest,
     /// The number of queries.
     pub queries: usize,
+    /// A warning if titles that nobody has judged, or was shown, decide the comparison.
+    pub warning: Option<String>,
     answers: [Answers; 2],
 }
 
 /// The numbers of a trial, as reports have them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Numbers {
+struct Numbers<'a> {
     queries: usize,
     old: f64,
     new: f64,
     difference: f64,
     p: f64,
     worse: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'a str>,
 }
 
 impl Serialize for Trial {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Trial { old, new, test, queries, .. } = self;
-        let (difference, p) = (test.difference, test.evidence());
-        Numbers { queries: *queries, old: *old, new: *new, difference, p, worse: self.is_worse() }.serialize(serializer)
+        let Trial { old, new, test, queries, warning, .. } = self;
+        let (difference, p, warning) = (test.difference, test.evidence(), warning.as_deref());
+        let numbers =
+            Numbers { queries: *queries, old: *old, new: *new, difference, p, worse: self.is_worse(), warning };
+        numbers.serialize(serializer)
     }
 }
 
@@ -63,20 +72,34 @@ impl Trial {
     }
 }
 
+/// The metric that decides, and what says how far it can be trusted.
+const METRICS: [Metric; 3] =
+    [Metric::Ndcg(SHOWN as u32), Metric::Judged(SHOWN as u32), Metric::CondensedNdcg(SHOWN as u32)];
+
 /// What was found for some queries.
 pub(super) struct Found {
-    /// nDCG@10 of each query.
-    pub(super) values: Vec<f64>,
-    mean: f64,
+    pub(super) evaluation: Evaluation,
     answers: Answers,
 }
 
-/// Returns what `candidates` finds for `queries` among all titles.
-pub(super) fn judged(candidates: &dyn Candidates, titles: &[Title], queries: &[SearchQuery]) -> Result<Found> {
-    let metric = Metric::Ndcg(SHOWN as u32);
+impl Found {
+    /// Returns nDCG@10 of each query.
+    pub(super) fn values(&self) -> Vec<f64> {
+        self.evaluation.values(METRICS[0])
+    }
+}
+
+/// Returns what `candidates` finds for `queries` among all titles, of which some are known ([`Collection::known`](crate::Collection)).
+pub(super) fn judged(
+    candidates: &dyn Candidates,
+    titles: &[Title],
+    queries: &[SearchQuery],
+    known: &[bool],
+) -> Result<Found> {
     let answers = Answers::Lists(search_all(candidates, queries, SHOWN, &mut |_| ())?);
-    let found = Task::Search { titles, queries }.judge("model", &answers, &[metric], &EvaluateOptions::default());
-    Ok(Found { values: found.values(metric), mean: found.mean.get(metric), answers })
+    let task = Task::Search { titles, queries, known };
+    let evaluation = task.judge("model", &answers, &METRICS, &EvaluateOptions::default());
+    Ok(Found { evaluation, answers })
 }
 
 impl<'a> Models<'a> {
@@ -94,16 +117,29 @@ impl<'a> Models<'a> {
         Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
     }
 
-    /// Returns the results of both models on these queries, compared.
+    /// Returns the results of both models on these queries, compared. `known` says of each title whether it was clicked for any query,
+    /// if clicks are the evidence.
     ///
     /// # Errors
     ///
     /// `ErrorKind::NotFinite` if a model gives vectors that cannot be searched.
-    pub fn trial(&self, queries: &[SearchQuery]) -> Result<Trial> {
-        let old = judged(&*self.old, self.titles, queries)?;
-        let new = judged(&*self.new, self.titles, queries)?;
-        let test = paired_t_test(&new.values, &old.values)?;
-        Ok(Trial { old: old.mean, new: new.mean, test, queries: queries.len(), answers: [old.answers, new.answers] })
+    pub fn trial(&self, queries: &[SearchQuery], evidence: Evidence, known: &[bool]) -> Result<Trial> {
+        let [old, new] = [&self.old, &self.new].map(|model| judged(&**model, self.titles, queries, known));
+        let (old, new) = (old?, new?);
+        let test = paired_t_test(&new.values(), &old.values())?;
+        let [decides, _, condensed] = METRICS;
+        let mean = |found: &Found, metric| found.evaluation.mean.get(metric);
+        let warning = unjudged_warning(evidence, &[old.evaluation.clone(), new.evaluation.clone()]);
+        let warning = warning.map(|warning| {
+            let [old, new] = [&old, &new].map(|found| mean(found, condensed));
+            format!(
+                "{warning}; without them {} is {old:.3} for the old model and {new:.3} for the new one",
+                condensed.heading()
+            )
+        });
+        let (old_mean, new_mean) = (mean(&old, decides), mean(&new, decides));
+        let answers = [old.answers, new.answers];
+        Ok(Trial { old: old_mean, new: new_mean, test, queries: queries.len(), warning, answers })
     }
 
     /// Returns how much changed from the old to the new model, over the queries of these trials.

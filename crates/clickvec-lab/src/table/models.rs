@@ -142,7 +142,7 @@ impl Maker<'_> {
         let validation = validation.zip(judge.as_mut());
         let validation = validation.map(|(judgments, judge)| Validation {
             fingerprint: judgments.fingerprint(),
-            tolerance: 0.0,
+            is_worse: |_, _| true,
             judge,
         });
         let init = training.init.as_deref().map(Model::load).transpose()?;

@@ -5,7 +5,7 @@ use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
 use clickvec::train::{Event, HeldOut, HeldOutQuery, Keep, LossKind, OptimizerKind, TrainConfig};
 use clickvec_eval::ranker::{Neural, Ranker};
-use clickvec_eval::{HeldOutReport, HeldOutTest};
+use clickvec_eval::{Contest, HeldOutTest, Standing};
 use rand::RngExt as _;
 
 /// So many queries, each with two titles of its topic.
@@ -41,11 +41,11 @@ fn values(events: &[Event]) -> Vec<f64> {
     events.iter().filter_map(value).collect()
 }
 
-fn report(place: &Place, events: &[Event]) -> HeldOutReport {
+fn report(place: &Place, events: &[Event]) -> Contest {
     let model = Model::load(&place.output()).expect("a model");
     HeldOutTest::new(held_out(events))
         .expect("memory")
-        .report(&Neural::new("model".to_owned(), model))
+        .report(&Neural::new("model".to_owned(), model), &HeldOutTest::BASELINES)
         .expect("a report")
 }
 
@@ -62,10 +62,11 @@ fn held_out_queries_choose_the_epoch_and_judge_the_model() {
     let report = report(&place, &events);
     let names: Vec<&str> = report.systems.iter().map(|system| system.name.as_str()).collect();
     assert_eq!(names, ["model", "BM25", "letter trigrams"]);
-    assert_eq!(HeldOutTest::value(&report.systems[0]), best, "that of the best epoch");
+    let value = |system: &Standing| system.mean.get(HeldOutTest::DECIDES);
+    assert_eq!(value(&report.systems[0]), best, "that of the best epoch");
     for (test, system) in report.tests.iter().zip(&report.systems[1..]) {
         assert_eq!((&*test.a, &test.b, test.metric), ("model", &system.name, HeldOutTest::DECIDES));
-        let difference = best - HeldOutTest::value(system);
+        let difference = best - value(system);
         assert!((test.test.difference - difference).abs() < 1e-12 && test.holm >= test.test.p, "{test:?}");
     }
     let model = Model::load(&place.output()).expect("a model");

@@ -203,10 +203,10 @@ fn scores_of_held_out_queries_are_not_learnt() {
         (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), 1.0)).collect();
     let scores = pairs.iter().enumerate().map(|(i, (query, title, _))| (query.clone(), title.clone(), (i % 2) as f32));
     let config = TrainConfig { epochs: 1, held_out: 0.1, batch_size: 500, ..config(0.5) };
-    let judge: &mut dyn FnMut(&Model) -> Score = &mut |_| Score { value: 0.0, figures: Vec::new() };
+    let judge: &mut dyn FnMut(&Model) -> Score = &mut |_| Score { value: 0.0, ..Score::default() };
     let options = TrainOptions {
         teachers: vec![Teacher::scores(scores.collect::<Vec<_>>())],
-        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
+        validation: Some(Validation { fingerprint: 1, is_worse: |_, _| true, judge }),
         ..TrainOptions::default()
     };
     let mut found = None;

@@ -366,7 +366,7 @@ impl Place {
         let mut judge = how.validation.map(judged_by);
         let mut validation = how.validation.zip(judge.as_mut()).map(|(judgments, judge)| Validation {
             fingerprint: judgments.fingerprint(),
-            tolerance: 0.0,
+            is_worse: |_, _| true,
             judge,
         });
         let test: RefCell<Option<HeldOutTest>> = RefCell::default();
@@ -374,10 +374,10 @@ impl Place {
             let test = test.borrow();
             let evaluation =
                 test.as_ref().expect("queries").judge(&Neural::new("model".to_owned(), model)).expect("judged");
-            Score { value: HeldOutTest::value(&evaluation), figures: Vec::new() }
+            Score { value: HeldOutTest::value(&evaluation), ..Score::default() }
         };
         if validation.is_none() && config.held_out > 0.0 {
-            validation = Some(Validation { fingerprint: 0, tolerance: 0.0, judge: &mut by_held_out });
+            validation = Some(Validation { fingerprint: 0, is_worse: |_, _| true, judge: &mut by_held_out });
         }
         let mut on_event = |event: &Event| {
             if let Event::HeldOut(held_out) = event {

@@ -268,12 +268,12 @@ fn the_clicks_begin_with_the_mean_of_the_titles() {
         let mut at_titles = None;
         let mut judge = |model: &Model| {
             at_titles = (model.training().epoch == 2).then(|| model.clone()).or(at_titles.take());
-            Score { value: 0.0, figures: Vec::new() }
+            Score { value: 0.0, ..Score::default() }
         };
         let options = TrainOptions {
             titles: &titles,
             teachers: vec![Teacher::file(&teacher)],
-            validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge: &mut judge }),
+            validation: Some(Validation { fingerprint: 1, is_worse: |_, _| true, judge: &mut judge }),
             after_titles,
             ..TrainOptions::default()
         };

@@ -493,9 +493,9 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
         if minibatches == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
-    let judge = &mut |_: &Model| Score { value: 0.0, figures: Vec::new() };
+    let judge = &mut |_: &Model| Score { value: 0.0, ..Score::default() };
     let options = TrainOptions {
-        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
+        validation: Some(Validation { fingerprint: 1, is_worse: |_, _| true, judge }),
         ..TrainOptions::default()
     };
     let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut stop).expect("no fault");
@@ -505,10 +505,10 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
     let mut scores = [f64::NAN, 1.0, f64::NEG_INFINITY].into_iter();
     let judge = &mut |model: &Model| {
         assert!(!model.fingerprint().is_empty(), "a model is whole");
-        Score { value: scores.next().expect("three epochs"), figures: Vec::new() }
+        Score { value: scores.next().expect("three epochs"), ..Score::default() }
     };
     let options = TrainOptions {
-        validation: Some(Validation { fingerprint: 1, tolerance: 0.0, judge }),
+        validation: Some(Validation { fingerprint: 1, is_worse: |_, _| true, judge }),
         ..TrainOptions::default()
     };
     let outcome = train(&config, ClickSource::pairs(pairs_of(&rows)), options, &mut go_on).expect("trained");
@@ -516,12 +516,16 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
 }
 
 #[test]
-fn a_later_epoch_is_kept_if_its_score_is_within_the_tolerance_of_the_best() {
+fn a_later_epoch_is_kept_unless_it_is_worse_than_the_best() {
     let rows = log_rows(240, 1);
-    for (tolerance, kept) in [(0.0, 2), (0.01, 4)] {
+    let always: fn(&[Vec<f64>], &[Vec<f64>]) -> bool = |_, _| true;
+    for (is_worse, kept) in [(always, 2), (|best, later| later[0][0] < best[0][0] - 0.01, 4)] {
         let mut scores = [0.5, 0.7, 0.68, 0.695, 0.685].into_iter();
-        let judge = &mut |_: &Model| Score { value: scores.next().expect("five epochs"), figures: Vec::new() };
-        let validation = Validation { fingerprint: 1, tolerance, judge };
+        let judge = &mut |_: &Model| {
+            let value = scores.next().expect("five epochs");
+            Score { value, queries: vec![vec![value]], ..Score::default() }
+        };
+        let validation = Validation { fingerprint: 1, is_worse, judge };
         let config = TrainConfig { keep: Keep::Best, epochs: 5, ..small(OptimizerKind::Adam) };
         let options = TrainOptions { validation: Some(validation), ..TrainOptions::default() };
         let mut marks = Vec::new();

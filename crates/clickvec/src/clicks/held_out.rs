@@ -64,6 +64,8 @@ pub struct HeldOut {
     /// The texts of the titles to search: all distinct titles of the log, clicked or not, or, of more than 100,000, those
     /// that were clicked for a held-out query and others at random. Each consists of its words with spaces between them.
     pub titles: Vec<String>,
+    /// Whether each of these titles was clicked for any query of the log.
+    pub was_clicked: Vec<bool>,
     /// The number of clicked pairs that are not learnt.
     pub pairs: u64,
     /// The number of distinct clicked queries in the log, including these.
@@ -129,6 +131,7 @@ impl ClickLog {
         let clicks = self.section(Section::Clicks);
         // A title without a click is in `clicked` as its own query; so is a query that was clicked for a title of the same words.
         let pairs = clicks.clone().map(|number| self.pair(number as usize));
+        let clicked: HashSet<u64> = pairs.clone().filter(|pair| pair.weight > 0.0).map(|pair| pair.title).collect();
         let own: HashSet<u64> = pairs.filter(|pair| pair.query == pair.title).map(|pair| pair.query).collect();
         let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1] || own.contains(&of[0][0]);
         let of_queries = self.clicked.chunk_by(|a, b| a[0] == b[0]).filter(is_query).count();
@@ -194,6 +197,7 @@ impl ClickLog {
             }
             held.graded = true;
         }
+        held.was_clicked = vec![true; held.titles.len()];
         let distinct = self.distinct_titles(storage)?;
         held.of_titles = distinct.len() as u64;
         let order = Permutation::new(held.of_titles, SEED, "titles for held-out queries", 0);
@@ -204,6 +208,7 @@ impl ClickLog {
             let [title, pair] = distinct[order.at(number) as usize];
             if !positions.contains_key(&title) {
                 held.titles.push(self.text(self.pair(pair as usize).title_words));
+                held.was_clicked.push(clicked.contains(&title));
             }
         }
         self.records.retain(|record| record.is_title == 1 || !drawn.contains(&record.query))?;

@@ -35,6 +35,9 @@ pub(super) struct Progress {
     pub(super) without_negatives: u64,
     /// The best epoch by validation, and its score.
     pub(super) best: Option<(u32, f64)>,
+    /// The measures of the best epoch, query by query.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) best_queries: Vec<Vec<f64>>,
     /// Epochs since the best one.
     pub(super) without_better: u32,
     /// The epoch whose model is in `.partial`; 0 if there is none.

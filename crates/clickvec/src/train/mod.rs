@@ -105,20 +105,22 @@ pub struct Validation<'a> {
     /// A fingerprint of the validation data. If the validation decides which model is kept, a run cannot be resumed
     /// with other data.
     pub fingerprint: u64,
-    /// How far below the best value a later epoch may be and still be kept, in the unit of the value: what has learnt longer
-    /// is preferred where the difference may be chance. 0 keeps the best.
-    pub tolerance: f64,
+    /// Whether an epoch after the best one, whose value is not higher, is worse than it, by [`Score::queries`] of both. One that
+    /// is not is kept, since it has learnt longer.
+    pub is_worse: fn(best: &[Vec<f64>], later: &[Vec<f64>]) -> bool,
     /// The function that scores a model.
     pub judge: &'a mut dyn FnMut(&Model) -> Score,
 }
 
 /// The score of a model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Score {
     /// The value that [`Keep::Best`], [`Keep::Loss`] and early stopping compare; larger is better.
     pub value: f64,
     /// Figures for reports by their names, such as the means of metrics over judged queries.
     pub figures: Vec<(String, f64)>,
+    /// Measures query by query, which [`Validation::is_worse`] compares.
+    pub queries: Vec<Vec<f64>>,
 }
 
 impl Score {

@@ -270,15 +270,18 @@ impl<'a, 'v> Run<'a, 'v> {
         let mut kept = true;
         if let Some(score) = &validation {
             // JSON can hold only finite numbers, whatever the caller returned.
-            let score = if score.value.is_nan() { f64::MIN } else { score.value.clamp(f64::MIN, f64::MAX) };
-            if progress.best.is_none_or(|(_, best)| score > best) {
-                progress.best = Some((progress.epoch, score));
+            let value = if score.value.is_nan() { f64::MIN } else { score.value.clamp(f64::MIN, f64::MAX) };
+            if progress.best.is_none_or(|(_, best)| value > best) {
+                progress.best = Some((progress.epoch, value));
+                progress.best_queries.clone_from(&score.queries);
                 progress.without_better = 0;
             } else {
                 progress.without_better += 1;
-                let tolerance = self.validation.as_ref().map_or(0.0, |validation| validation.tolerance);
-                let is_close = tolerance > 0.0 && progress.best.is_some_and(|(_, best)| score >= best - tolerance);
-                kept = self.config.keep == Keep::Last || is_close;
+                let is_worse = self
+                    .validation
+                    .as_ref()
+                    .is_some_and(|validation| (validation.is_worse)(&progress.best_queries, &score.queries));
+                kept = self.config.keep == Keep::Last || !is_worse;
             }
         }
         if kept {

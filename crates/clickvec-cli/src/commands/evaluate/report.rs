@@ -7,7 +7,9 @@ use std::path::Path;
 use anyhow::Result;
 use clickvec::Error;
 use clickvec_eval::ranker::{FusionMethod, Parameter, Stage, System};
-use clickvec_eval::{Comparison, Correction, Evaluation, Gain, Metric, Metrics, Overlap, Ties, beaten};
+use clickvec_eval::{
+    Comparison, Correction, Evaluation, Evidence, Gain, Metric, Metrics, Overlap, Ties, beaten, unjudged_warning,
+};
 use clickvec_tables::files;
 use serde::Serialize;
 
@@ -197,6 +199,9 @@ impl Report {
             text.push_str("\njudged@k is the share of the first k titles that has a judgment");
         }
         text.push('\n');
+        if let Some(warning) = unjudged_warning(Evidence::Judgments, &self.systems) {
+            let _ = writeln!(text, "warning: {warning}");
+        }
         text
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clickvec::train::HeldOutCounts;
 use clickvec_eval::training::{HeldOutMeans, HeldOutSummary};
-use clickvec_eval::{Comparison, Correction, HeldOutTest, Metric, Verdict};
+use clickvec_eval::{Comparison, Contest, Evidence, Metric};
 
 use crate::output;
 use crate::report::{Cell, Column, Table};
@@ -36,16 +36,10 @@ pub(super) fn line(means: &HeldOutMeans) -> String {
     means.loss.map_or(line.clone(), |loss| format!("{line} loss {loss:.4}"))
 }
 
-/// Returns the report for people. `learns_titles`: whether the model has learnt from titles too.
-pub(super) fn text(summary: &HeldOutSummary, learns_titles: bool) -> String {
-    let HeldOutSummary { counts, report } = summary;
-    let metrics = HeldOutTest::METRICS.map(|metric| Column::number(metric.heading()));
-    let mut table = Table::new([Column::text("held-out queries")].into_iter().chain(metrics));
-    for system in &report.systems {
-        let means = system.mean.iter().map(|(_, mean)| format!("{mean:.3}"));
-        table.add(std::iter::once(system.name.clone()).chain(means).map(Cell::from));
-    }
-    let mut text = format!("\n{}\n\n", table.to_text());
+/// Returns the report for people.
+pub(super) fn text(summary: &HeldOutSummary) -> String {
+    let HeldOutSummary { counts, choice, report, .. } = summary;
+    let mut text = format!("{choice}\n\n{}\n\n", table("held-out queries", report));
     let titles = if counts.titles == counts.of_titles {
         format!("all {}", output::counted(counts.titles, "distinct title"))
     } else {
@@ -61,47 +55,49 @@ pub(super) fn text(summary: &HeldOutSummary, learns_titles: bool) -> String {
             ""
         }
     );
-    for test in &report.tests {
-        let Comparison { a, b, test: found, holm, .. } = test;
-        let _ = writeln!(
-            text,
-            "{a} − {b}: {} {}, p {} (paired t-test, corrected for {} tests)",
-            HeldOutTest::DECIDES.heading(),
-            difference(found.difference),
-            probability(*holm),
-            report.tests.len()
+    text.push_str(&tests(report));
+    if summary.shares_no_words() {
+        text.push_str(
+            "BM25 and letter trigrams find next to nothing, since queries and titles share no words, so this comparison says \
+             little; compare with rankers that learn from clicks (`lab table --ranker wtm`)",
         );
+        return text;
     }
-    text.push_str(&verdict(summary, learns_titles));
+    if let Some(warning) = &report.warning {
+        let _ = writeln!(text, "{warning}");
+    }
+    text.push_str(&report.conclusion);
     text
 }
 
-/// Returns what the tests say, in words.
-fn verdict(summary: &HeldOutSummary, learns_titles: bool) -> String {
-    let of = |wanted: Verdict| -> String {
-        let tests = summary.report.tests.iter().filter(|test| test.verdict(Correction::Holm) == wanted);
-        tests.map(|test| test.b.as_str()).collect::<Vec<_>>().join(" nor than ")
-    };
-    if summary.shares_no_words() {
-        return "BM25 and letter trigrams find next to nothing, since queries and titles share no words, so this \
-                    comparison says little; compare with rankers that learn from clicks (`lab table --ranker wtm`)"
-            .to_owned();
+/// Returns a table with a row for each system, under this heading.
+pub(crate) fn table(heading: &str, contest: &Contest) -> String {
+    let metrics = contest.systems.iter().take(1).flat_map(|system| system.mean.iter());
+    let heads = metrics.map(|(metric, _)| match (contest.evidence, metric) {
+        (Evidence::Clicks, Metric::Judged(k)) => format!("clicked@{k}"),
+        (_, metric) => metric.heading(),
+    });
+    let mut table = Table::new([Column::text(heading)].into_iter().chain(heads.map(Column::number)));
+    for system in &contest.systems {
+        let means = system.mean.iter().map(|(_, mean)| format!("{mean:.3}"));
+        table.add(std::iter::once(system.name.clone()).chain(means).map(Cell::from));
     }
-    let (better, worse, not_shown) = (of(Verdict::Better), of(Verdict::Worse), of(Verdict::NotShown));
-    if worse.is_empty() && not_shown.is_empty() {
-        let both = better.replace(" nor than ", " and than ");
-        return format!("the model finds what users click better than {both}, which need no training");
+    table.to_text()
+}
+
+/// Returns a line for each test.
+pub(crate) fn tests(contest: &Contest) -> String {
+    let mut text = String::new();
+    for test in &contest.tests {
+        let Comparison { a, b, metric, test: found, holm, .. } = test;
+        let _ = writeln!(
+            text,
+            "{a} − {b}: {} {}, p {} (paired t-test, corrected for {} tests)",
+            metric.heading(),
+            difference(found.difference),
+            probability(*holm),
+            contest.tests.len()
+        );
     }
-    let mut said = Vec::new();
-    if !worse.is_empty() {
-        said.push(format!("the model is worse than {}", worse.replace(" nor than ", " and than ")));
-    }
-    if !not_shown.is_empty() {
-        said.push(format!("the model is not shown to be better than {not_shown}"));
-    }
-    format!(
-        "training does not pay here by itself: {}; {}search with both (`evaluate --full --fusion`)",
-        said.join(", and "),
-        if learns_titles { "" } else { "learn from all titles too (`--titles`), or " }
-    )
+    text
 }

@@ -1,6 +1,6 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
-mod held_out;
+pub(crate) mod held_out;
 mod report;
 mod settings;
 
@@ -170,8 +170,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         teachers: &|| Ok(args.teacher.iter().map(|path| Teacher::open(path, &config.field)).collect()),
         validation: judgments.as_ref().map(|set| &set.judgments),
         output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
-        scratch: None,
         inputs: &read,
+        ..Training::new(&config)
     };
     let outcome = training.run(clicks, &mut |progress| watcher.watch(&progress));
     let Watcher { mut reporter, interrupt, left_out, .. } = watcher;

@@ -182,7 +182,9 @@ impl Reporter {
         let epoch_time = bar.elapsed().saturating_add(bar.eta());
         let later = epoch_time.checked_mul(epochs.saturating_sub(epoch)).unwrap_or(Duration::MAX);
         let left = progress::duration(bar.eta().saturating_add(later));
-        bar.set_message(format!("loss {:.4}, {left} left", self.loss.1 / self.loss.0.max(1) as f64));
+        // After the last minibatch the model is judged and written, which takes a while.
+        let left = if minibatch == minibatches { "the epoch ends".to_owned() } else { format!("{left} left") };
+        bar.set_message(format!("loss {:.4}, {left}", self.loss.1 / self.loss.0.max(1) as f64));
     }
 
     /// The word before an epoch's number, if there are epochs of both sections.
@@ -207,7 +209,7 @@ impl Reporter {
             }
             Progress::Run { event, held_out, .. } => self.say_event(event, held_out.as_ref()),
             Progress::HeldOut { counts, then_all } => held_out::note_counts(counts, *then_all),
-            Progress::Judged(summary) => output::note(held_out::text(summary, self.config.titles.is_some())),
+            Progress::Judged(summary) => output::note(held_out::text(summary)),
             Progress::AllClicks { epochs } => output::note(format_args!(
                 "\nlearning all clicks now, the held-out ones too, for {}: as many as were kept",
                 output::counted(u64::from(*epochs), "epoch")

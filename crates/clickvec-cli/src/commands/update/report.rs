@@ -124,6 +124,11 @@ fn trials(trials: &[NamedTrial]) -> String {
         table.add(row.map(Cell::from));
     }
     let mut text = format!("{}\n", table.to_text());
+    for NamedTrial { on, trial } in trials {
+        if let Some(warning) = &trial.warning {
+            let _ = writeln!(text, "{on}: {warning}");
+        }
+    }
     if trials.iter().any(|trial| trial.on == EARLIER) {
         text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
     }
