@@ -11,6 +11,7 @@ mod emit;
 mod error;
 pub mod events;
 pub mod gather;
+pub mod guess;
 mod join;
 pub mod paths;
 mod prepare;
@@ -26,5 +27,8 @@ mod titles;
 mod user;
 
 pub use clickvec_tables::{Error, ErrorKind, Result};
-pub use prepare::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, PositionWeighting, Split, prepare, value_fault};
+pub use prepare::{
+    Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS, OnProgress, PositionWeighting, Split, prepare,
+    value_fault,
+};
 pub use report::Report;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use clickvec_logs::columns::Role;
@@ -108,7 +109,7 @@ proptest! {
         };
         let limits = Limits { day, log: whole };
         let config = config(folder.path(), split, min_users, limits, memory);
-        let empty = match prepare(&config, &mut std::io::sink(), &mut |_| {}) {
+        let empty = match prepare(&config, &mut std::io::sink(), &mut |_| ControlFlow::Continue(())) {
             Ok(_) => None,
             Err(error) if error.kind() == ErrorKind::Empty => error.path().map(|path| path.ends_with("held.tsv")),
             Err(error) => panic!("{error}"),
@@ -148,7 +149,7 @@ fn prepared(log: &str, more: impl FnOnce(&mut Config)) -> (String, Result<clickv
     let none = Limits { day: None, log: None };
     let mut config = config(folder.path(), Split::None, 1, none, 64 << 20);
     more(&mut config);
-    let report = prepare(&config, &mut Vec::new(), &mut |_| {});
+    let report = prepare(&config, &mut Vec::new(), &mut |_| ControlFlow::Continue(()));
     (std::fs::read_to_string(&config.output).unwrap_or_default(), report)
 }
 

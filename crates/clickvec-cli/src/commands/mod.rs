@@ -9,6 +9,7 @@
 //! * `--output` (`-o`) names what is written. Nothing is replaced that the command reads, or that is not of its kind.
 //! * Values are checked by value parsers, whose messages say what was expected.
 
+mod build;
 mod completions;
 mod demo;
 mod embed;
@@ -94,6 +95,7 @@ Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructio
 
 #[derive(Subcommand)]
 enum Command {
+    Build(Box<build::Args>),
     Search(search::Args),
     #[cfg(feature = "serve")]
     Serve(Box<serve::Args>),
@@ -133,6 +135,7 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
 fn dispatch(command: Option<Command>) -> Result<Answer> {
     match command {
         None => welcome::run(),
+        Some(Command::Build(args)) => build::run(*args),
         Some(Command::Demo(args)) => demo::run(args),
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),

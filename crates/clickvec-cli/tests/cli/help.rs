@@ -190,7 +190,7 @@ fn manual_pages_have_every_command_and_flag() {
         assert_eq!(plain(&folder.run(&["man", &name]).code(0).stdout()), page);
     }
     assert_eq!(plain(&folder.run(&["man"]).code(0).stdout()), whole);
-    folder.run(&["man", "fly"]).code(2).says("expected a command, one of search").says("found `fly`");
+    folder.run(&["man", "fly"]).code(2).says("expected a command, one of build, search").says("found `fly`");
     folder.write("file", "");
     folder.run(&["man", "--output", "file"]).code(2).says("file: cannot make this folder");
 }

@@ -17,6 +17,13 @@ pub const DEFAULT_MIN_USERS: usize = 2;
 /// The default if queries of fewer users are not left out but marked as rare, which costs no clicks.
 pub const DEFAULT_PRIVATE_USERS: usize = 5;
 
+/// The default limit of queries a day; a user with more is a robot.
+pub const DEFAULT_PER_DAY: u64 = 200;
+
+/// The share of broken rows from which a log is refused, and the memory to use.
+const DEFAULT_MAX_BAD: f64 = 0.01;
+const DEFAULT_MEMORY: usize = 400 << 20;
+
 /// Which rows go into the validation set.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Split {
@@ -73,6 +80,30 @@ pub struct Config {
 }
 
 impl Config {
+    /// Creates the settings that are the defaults of `prepare`.
+    pub fn new(inputs: Vec<PathBuf>, output: PathBuf) -> Config {
+        Config {
+            inputs,
+            table: Options::default(),
+            preset: None,
+            titles: None,
+            queries: None,
+            item_as_title: false,
+            keep_case: false,
+            keep_personal: false,
+            min_users: None,
+            private: false,
+            limits: Limits { day: Some(DEFAULT_PER_DAY), log: None },
+            needs_day_limit: false,
+            split: Split::None,
+            position_weighting: None,
+            max_bad: DEFAULT_MAX_BAD,
+            memory: DEFAULT_MEMORY,
+            output,
+            validation: None,
+        }
+    }
+
     /// Returns the paths of all outputs.
     pub(super) fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.output).chain(&self.validation)

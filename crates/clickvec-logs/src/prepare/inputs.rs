@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec_tables::files;
 use clickvec_tables::table::RowFault;
 
+use super::OnProgress;
 use super::config::Config;
 use super::user_query::user_query;
 use crate::columns::{Columns, Role};
@@ -98,7 +100,7 @@ impl Inputs {
         options: &Options,
         mut users: Option<&mut UserCounts>,
         searches: &mut Searches,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut OnProgress<'_>,
     ) -> Result<()> {
         let mut report = Report::default();
         self.each(config, options, &mut report, progress, |path, record| {
@@ -127,7 +129,7 @@ impl Inputs {
         config: &Config,
         options: &Options,
         report: &mut Report,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut OnProgress<'_>,
         mut row: impl FnMut(&Path, &Record) -> Result<Option<RowFault>>,
     ) -> Result<()> {
         let mut record = Record::default();
@@ -156,7 +158,7 @@ impl Inputs {
                     broken(report, &file.path, record.line, &fault);
                 }
                 if report.rows.is_multiple_of(PROGRESS_ROWS) {
-                    progress(report.rows);
+                    go_on(progress(report.rows))?;
                     if report.broken as f64 > HOPELESS * report.rows as f64 {
                         judge(report.rows, report.broken, &report.first_broken, config.max_bad, true)?;
                     }
@@ -164,9 +166,14 @@ impl Inputs {
             }
             report.files.push(file);
         }
-        progress(report.rows);
+        go_on(progress(report.rows))?;
         judge(report.rows, report.broken, &report.first_broken, config.max_bad, false)
     }
+}
+
+/// Returns the error of a caller that asked to stop.
+fn go_on(flow: ControlFlow<()>) -> Result<()> {
+    if flow.is_break() { Err(Error::interrupted()) } else { Ok(()) }
 }
 
 fn open(path: &Path, copied: &Copied, options: &Options) -> Result<LogTable> {

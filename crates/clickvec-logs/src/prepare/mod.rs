@@ -8,6 +8,7 @@ mod rows;
 mod seen;
 mod user_query;
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec_tables::files::{self, Claim};
@@ -28,22 +29,25 @@ use deferred::Deferred;
 use inputs::Inputs;
 use rows::Counter;
 
-pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PRIVATE_USERS, Split};
+pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS, Split};
 pub use positions::PositionWeighting;
 pub use rows::value_fault;
+
+/// A function that gets the number of rows read so far, and may break.
+pub type OnProgress<'f> = dyn FnMut(u64) -> ControlFlow<()> + 'f;
 
 /// The share of memory for counting pairs. Titles, searches and users share the rest.
 const COUNTING: f64 = 0.6;
 /// What was found in logs, and done with it: they are read and counted, and all tables are written or none. A table
-/// with the path `-` goes to `standard_output`. `progress` is called now and then with the number of rows read.
+/// with the path `-` goes to `standard_output`. `progress` is called now and then with the number of rows read, and may break.
 ///
 /// # Errors
 ///
-/// [`Error`]; whatever was at the outputs is then untouched.
+/// [`Error`], [`ErrorKind::Interrupted`] if `progress` broke; whatever was at the outputs is then untouched.
 pub fn prepare(
     config: &Config,
     standard_output: &mut dyn std::io::Write,
-    progress: &mut dyn FnMut(u64),
+    progress: &mut OnProgress<'_>,
 ) -> Result<Report> {
     let mut options = config.table.clone();
     if let Some(preset) = config.preset {

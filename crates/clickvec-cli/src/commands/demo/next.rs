@@ -19,16 +19,9 @@ impl Next {
     pub(super) fn new(folder: Option<&Path>, report: &Report) -> Next {
         let program = program();
         let own = [
-            ("learn from your log: columns query and title", "train --clicks clicks.tsv --output shop.safetensors"),
-            (
-                "is it better than BM25? columns query, title, grade (0 to 4)",
-                "evaluate bm25 shop.safetensors --judged judged.tsv",
-            ),
-            (
-                "encode your titles: columns id and title",
-                "index --model shop.safetensors --titles titles.tsv --output shop.index",
-            ),
-            ("search them", "search shop.index \"angle bracket\""),
+            ("a search from your log and your titles", "build log.csv --titles titles.tsv --output shop"),
+            ("search it", "search shop \"angle bracket\""),
+            ("on judged titles: columns query, title, grade (0 to 4)", "evaluate --full bm25 shop --judged judged.tsv"),
             ("no log yet? simulate one for your titles", "lab simulate --titles titles.tsv --output log"),
         ];
         let mut next = Next { own: Vec::new(), folder: Vec::new(), program };

@@ -1,12 +1,12 @@
 //! What a system answers: scores of judged titles, or what it finds in a collection.
 
 use anyhow::{Result, bail};
+use clickvec_build::search_all;
 use clickvec_eval::ranker::FUSED_DEPTH;
 use clickvec_eval::{Answers, Task};
 
 use super::coverage;
 use super::fusion::Found;
-use super::index::search_all;
 use super::systems::{Entry, Loaded};
 use super::test::Test;
 use crate::{output, progress};

@@ -4,7 +4,6 @@ mod answers;
 mod coverage;
 mod fusion;
 mod gate;
-mod index;
 mod names;
 mod options;
 mod power;

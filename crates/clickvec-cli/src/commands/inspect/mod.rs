@@ -1,9 +1,7 @@
 //! `clickvec inspect`: what files are, what is in them, whether they are whole, and what to do next.
 
-mod columns;
 mod facts;
 mod index;
-mod kind;
 mod model;
 mod next;
 mod ranker;
@@ -19,12 +17,12 @@ use anyhow::{Result, bail};
 use clickvec::tables::titles_file;
 use clickvec_eval::ranker::FileKind;
 use clickvec_index::looks_like_index;
+use clickvec_logs::guess::Kind;
 use clickvec_tables::files;
 use clickvec_tables::table::is_tensors;
 use serde::Serialize;
 
 use self::facts::Facts;
-use self::kind::Kind;
 use self::table::Table;
 use crate::answer::Answer;
 use crate::output;

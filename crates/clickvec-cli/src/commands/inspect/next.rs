@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use clickvec_logs::columns::Role;
+use clickvec_logs::guess::{GRADE, Kind, role_name};
 
-use super::columns::{GRADE, role_name};
-use super::kind::Kind;
 use super::table::Table;
 use super::{Contents, Found};
 

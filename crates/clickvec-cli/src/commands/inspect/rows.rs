@@ -10,14 +10,13 @@ use clickvec::tables::{TITLE, Titles, for_each_title};
 use clickvec::train::Weighting;
 use clickvec_eval::{MAX_GRADE, TestSetFiles, read_test_set};
 use clickvec_logs::columns::{ALL, Role};
+use clickvec_logs::guess::{GRADE, GuessedColumns, Kind};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
 use clickvec_tables::ErrorKind;
 use serde::Serialize;
 
-use super::columns::{Columns, GRADE};
-use super::kind::Kind;
 use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
 
@@ -72,7 +71,7 @@ impl Rows {
 }
 
 /// Reads titles as `index` and `train` do.
-pub(super) fn titles(path: &Path, columns: &Columns) -> Result<Rows> {
+pub(super) fn titles(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
     let name = |role, usual| columns.other_name(role, usual).map(str::to_owned);
     let titles = Titles { path: path.to_owned(), id: name(Role::Item, "id"), text: name(Role::Title, TITLE) };
     let bar = progress::counter("reading", "rows");
@@ -97,7 +96,7 @@ pub(super) fn titles(path: &Path, columns: &Columns) -> Result<Rows> {
 
 /// Reads judged titles as `evaluate` does, which stops at the first fault. Then faults of single fields are looked for in all
 /// rows.
-pub(super) fn judged(path: &Path, columns: &Columns) -> Result<Rows> {
+pub(super) fn judged(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
     match read_test_set(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE }) {
         Ok(set) => {
             let titles: usize = set.judgments.queries.iter().map(|query| query.titles.len()).sum();
@@ -150,7 +149,7 @@ pub(super) fn clicks(path: &Path) -> Result<Rows> {
 }
 
 /// Reads the rows of a table of any form, and counts fields that are wrong.
-pub(super) fn fields(path: &Path, kind: Kind, columns: &Columns) -> Result<Rows> {
+pub(super) fn fields(path: &Path, kind: Kind, columns: &GuessedColumns) -> Result<Rows> {
     let mut options = Options::default();
     ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     columns.iter().for_each(|(role, name)| options.columns.name(role, name));

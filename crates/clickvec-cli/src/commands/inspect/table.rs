@@ -6,14 +6,12 @@ use std::path::Path;
 
 use anyhow::Result;
 use clickvec_logs::columns::is_header;
+use clickvec_logs::guess::{self, GuessedColumns, Kind, first_line, has, role_name};
 use clickvec_logs::tables::{LogTable, Options};
 use clickvec_tables::ErrorKind;
-use clickvec_tables::files;
 use clickvec_tables::table::is_parquet;
 use serde::Serialize;
 
-use super::columns::{Columns, has, role_name};
-use super::kind::{self, Kind};
 use super::rows::{self, Rows};
 use crate::output;
 
@@ -25,7 +23,7 @@ const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
 pub(super) struct Table {
     /// What it is written as, such as `csv`.
     pub(super) format: Option<&'static str>,
-    pub(super) columns: Columns,
+    pub(super) columns: GuessedColumns,
     #[serde(flatten)]
     pub(super) rows: Rows,
     /// The names of all columns.
@@ -35,7 +33,7 @@ pub(super) struct Table {
 
 /// Returns whether a file has the columns of judged titles, among them `grade`, and none that only logs have.
 pub(crate) fn looks_judged(path: &Path) -> bool {
-    kind_of_header(path).is_some_and(|(kind, names)| {
+    guess::header(path).is_some_and(|guess::Header { kind, names, .. }| {
         let logged = ["count", "clicks", "weight", "clicked"];
         kind == Kind::Judged && has(&names, "grade") && !logged.iter().any(|name| has(&names, name))
     })
@@ -43,7 +41,7 @@ pub(crate) fn looks_judged(path: &Path) -> bool {
 
 /// Returns whether a file has the marks of rare queries that `prepare --private` writes.
 pub(crate) fn has_rare(path: &Path) -> bool {
-    kind_of_header(path).is_some_and(|(kind, names)| kind == Kind::Clicks && has(&names, "rare"))
+    guess::header(path).is_some_and(|guess::Header { kind, names, .. }| kind == Kind::Clicks && has(&names, "rare"))
 }
 
 /// Returns whether a file has the columns of a raw log, such as users and times.
@@ -51,22 +49,13 @@ pub(crate) fn looks_raw(path: &Path) -> bool {
     // What has no tabs is refused anyway, with advice of its own.
     path.is_file()
         && first_line(path).is_ok_and(|line| line.contains('\t'))
-        && kind_of_header(path).is_some_and(|(kind, _)| kind == Kind::Log)
-}
-
-/// Returns what a table seems to be by its header alone, and the names of its columns. A pipe is left alone: it cannot be read twice.
-fn kind_of_header(path: &Path) -> Option<(Kind, Vec<String>)> {
-    let line = path.is_file().then(|| first_line(path).ok())??;
-    let table = LogTable::open(path, &Options::default()).ok()?;
-    let names = table.names().to_vec();
-    let kind = kind::by_columns(&names, &Columns::guess(&names), line.contains('\t'));
-    is_header(&names).then_some((kind, names))
+        && guess::header(path).is_some_and(|header| header.kind == Kind::Log)
 }
 
 /// Finds out what kind of table or list of lines a file is, and what is wrong with it.
 pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
     let line = first_line(path)?;
-    if let Some(kind) = kind::by_first_line(&line) {
+    if let Some(kind) = guess::by_first_line(&line) {
         return Ok((kind, Table::default()));
     }
     let unknown = |format, fault: &str| {
@@ -98,8 +87,8 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
         unnamed.1.names = names;
         return Ok(unnamed);
     }
-    let columns = Columns::guess(&names);
-    let mut kind = kind::by_columns(&names, &columns, format == "tsv");
+    let columns = GuessedColumns::guess(&names);
+    let mut kind = guess::by_columns(&names, &columns, format == "tsv");
     if names == SHEET {
         kind = Kind::Sheet;
     }
@@ -121,11 +110,6 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
         rows.add(1, "expected rows below the header, found none");
     }
     Ok((kind, Table { format: Some(format), columns, rows, names }))
-}
-
-/// Returns the first line that is not blank, unpacked and without blanks around it. Bytes that are not UTF-8 are U+FFFD.
-fn first_line(path: &Path) -> Result<String> {
-    Ok(files::first_line(files::open(path)?, path)?.0.trim().to_owned())
 }
 
 impl Table {

@@ -9,14 +9,11 @@ use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
 use clickvec_logs::tables::{Format, Options};
 use clickvec_logs::time::Time;
-use clickvec_logs::{Config, PositionWeighting, Split};
+use clickvec_logs::{Config, DEFAULT_PER_DAY, PositionWeighting, Split};
 use clickvec_tables::titles::Titles;
 
 use crate::columns::ColumnNames;
 use crate::output;
-
-/// The default limit of queries a day; a user with more is a robot.
-const DEFAULT_PER_DAY: u64 = 200;
 
 /// Turn raw logs into counted pairs of query and title for `train`.
 ///
@@ -44,11 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PRESET", value_parser = preset())]
     preset: Option<Preset>,
 
-    /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
-    /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
-    /// named must exist. A list without `=`, as in `query,title,-`, has the names of all columns of logs without a header.
-    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = log_columns)]
-    columns: Vec<LogColumns>,
+    #[command(flatten)]
+    columns: ColumnsOption,
 
     /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
@@ -116,6 +110,51 @@ pub(crate) struct Args {
     pub(super) json: bool,
 }
 
+/// The option that names the columns of logs.
+#[derive(clap::Args)]
+pub(crate) struct ColumnsOption {
+    /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
+    /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
+    /// named must exist. A list without `=`, as in `query,title,-`, has the names of all columns of logs without a header.
+    #[arg(long, value_name = "COLUMN=NAME,…", value_parser = log_columns)]
+    columns: Vec<LogColumns>,
+}
+
+impl ColumnsOption {
+    /// Returns the name of a column, if it was set.
+    fn name(&self, column: Column) -> Option<String> {
+        let names = self.columns.iter().filter_map(|names| match names {
+            LogColumns::Some(names) => Some(names),
+            LogColumns::All(_) => None,
+        });
+        ColumnNames::last(names, column).map(str::to_owned)
+    }
+
+    /// Returns the names of all columns, if they were set.
+    pub(crate) fn header(&self) -> Option<Vec<String>> {
+        self.columns.iter().rev().find_map(|names| match names {
+            LogColumns::All(names) => Some(names.clone()),
+            LogColumns::Some(_) => None,
+        })
+    }
+
+    /// Returns the names of the log's columns that were set.
+    pub(crate) fn of_log(&self) -> Columns {
+        let mut columns = Columns::default();
+        for role in columns::ALL {
+            if let Some(name) = self.name(Column::Log(role)) {
+                columns.name(role, name);
+            }
+        }
+        columns
+    }
+
+    /// Returns a table of titles, with the names of its columns that were set.
+    pub(crate) fn titles(&self, path: PathBuf) -> Titles {
+        Titles { path, id: self.name(Column::TitleId), text: self.name(Column::Title) }
+    }
+}
+
 /// A column of the logs, or of the table of titles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Column {
@@ -158,7 +197,7 @@ fn log_columns(text: &str) -> Result<LogColumns, String> {
 }
 
 /// Returns a parser of presets, with a line of help for each.
-fn preset() -> impl TypedValueParser<Value = Preset> {
+pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
     let about = |preset| match preset {
         Preset::Ubi => "User Behavior Insights: dumps of ubi_queries and ubi_events",
         Preset::Ga4 => "Events of Google Analytics 4, exported from BigQuery as JSON lines",
@@ -186,31 +225,9 @@ impl Args {
         self.validation_split.unwrap_or(Split::None)
     }
 
-    /// Returns the name of a column, if it was set.
-    fn column(&self, column: Column) -> Option<String> {
-        let names = self.columns.iter().filter_map(|names| match names {
-            LogColumns::Some(names) => Some(names),
-            LogColumns::All(_) => None,
-        });
-        ColumnNames::last(names, column).map(str::to_owned)
-    }
-
-    /// Returns the names of all columns, if they were set.
-    fn header(&self) -> Option<Vec<String>> {
-        self.columns.iter().rev().find_map(|names| match names {
-            LogColumns::All(names) => Some(names.clone()),
-            LogColumns::Some(_) => None,
-        })
-    }
-
     /// Returns the settings for the library.
     pub(super) fn config(&self) -> Result<Config> {
-        let mut columns = Columns::default();
-        for role in columns::ALL {
-            if let Some(name) = self.column(Column::Log(role)) {
-                columns.name(role, name);
-            }
-        }
+        let mut columns = self.columns.of_log();
         // Titles may come from a table of items; then a column of the usual name is no title.
         let has_titles = self.titles.is_some() || self.item_as_title || self.preset.is_some();
         if let Some(name) = columns.of(Role::Query).filter(|&name| columns.of(Role::Title) == Some(name))
@@ -230,11 +247,8 @@ impl Args {
         }
         let limit = |limit: u64| (limit > 0).then_some(limit);
         let (format, delimiter) = self.format.map_or((None, None), |form| (Some(form.format), form.delimiter));
-        let header = self.header();
-        let titles = self.titles.clone().map(|path| {
-            let (id, text) = (self.column(Column::TitleId), self.column(Column::Title));
-            Titles { path, id, text }
-        });
+        let header = self.columns.header();
+        let titles = self.titles.clone().map(|path| self.columns.titles(path));
         let max_queries = self.max_queries.unwrap_or_default();
         // A plain 0 means no limit at all; another limit for the log leaves the one a day as it is.
         let day = max_queries.day.unwrap_or(if max_queries.log == Some(0) { 0 } else { DEFAULT_PER_DAY });

@@ -3,6 +3,7 @@
 mod args;
 mod report;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use clickvec_logs::paths::is_standard_output;
 use clickvec_tables::files;
 use maud::html;
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, ColumnsOption};
 
 use super::inspect::{has_rare, looks_judged};
 use crate::answer::Answer;
@@ -51,6 +52,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             bar.set_position(rows);
             drawn = Instant::now();
         }
+        ControlFlow::Continue(())
     });
     bar.finish_and_clear();
     let report = report?;

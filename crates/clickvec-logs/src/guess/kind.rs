@@ -1,14 +1,14 @@
 //! What a file seems to be.
 
-use clickvec_logs::columns::{Role, is_header};
 use serde::Serialize;
 
-use super::columns::{Columns, GRADE, has};
+use super::columns::{GRADE, GuessedColumns, has};
+use crate::columns::{Role, is_header};
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "preset", rename_all = "lowercase")]
-pub(super) enum Kind {
+pub enum Kind {
     /// A raw log, for `prepare`.
     Log,
     /// A log whose form has a preset.
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Returns what people call it.
-    pub(super) fn text(self) -> String {
+    pub fn text(self) -> String {
         match self {
             Kind::Log => "a raw click log".to_owned(),
             Kind::Preset(name) => format!("a raw log with the preset `{name}`"),
@@ -68,7 +68,7 @@ impl Kind {
 }
 
 /// Returns what a table with these columns is. `is_tsv`: fields between tabs, as `train` and `evaluate` read them.
-pub(super) fn by_columns(names: &[String], columns: &Columns, is_tsv: bool) -> Kind {
+pub fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> Kind {
     let has_name = |wanted: &str| has(names, wanted);
     let has = |wanted: Role| columns.name(wanted).is_some();
     let starts = |start: &str| names.iter().any(|name| name.starts_with(start));
@@ -99,7 +99,7 @@ pub(super) fn by_columns(names: &[String], columns: &Columns, is_tsv: bool) -> K
 }
 
 /// Returns what lines without a header are, by the first: the forms of TREC, logs of presets without a header, and queries.
-pub(super) fn by_first_line(line: &str) -> Option<Kind> {
+pub fn by_first_line(line: &str) -> Option<Kind> {
     if line.contains(char::REPLACEMENT_CHARACTER) {
         return None;
     }
@@ -134,7 +134,7 @@ mod tests {
 
     fn kind(names: &str, is_tsv: bool) -> Kind {
         let names: Vec<String> = names.split(' ').map(str::to_owned).collect();
-        by_columns(&names, &Columns::guess(&names), is_tsv)
+        by_columns(&names, &GuessedColumns::guess(&names), is_tsv)
     }
 
     #[test]

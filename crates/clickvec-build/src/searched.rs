@@ -1,22 +1,24 @@
-//! An index as a system: searched as `search` does.
+//! An index as a system of an evaluation: searched as `search` does.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use anyhow::{Result, bail};
 use clickvec::index::Hit;
-use clickvec_eval::room_for_lists;
-use clickvec_eval::{Collection, SearchQuery};
+use clickvec_eval::{Collection, SearchQuery, room_for_lists};
 use clickvec_index::{Index, Mode, Request};
-
-use crate::output;
+use clickvec_tables::shown::shortened;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The number of queries that are searched for at once.
 const QUERIES_AT_ONCE: usize = 256;
 
 /// Searches for every query and returns the titles by their positions in the collection, at most `depth` for each query. Calls
 /// `done` with the number of queries answered so far.
-pub(super) fn search_all(
+///
+/// # Errors
+///
+/// Those of searching; the index has a title that the collection lacks.
+pub fn search_all(
     index: &Index,
     set: &Collection,
     queries: &[SearchQuery],
@@ -67,13 +69,10 @@ impl<'a> Known<'a> {
     }
 
     fn position(&self, id: &str, text: &str) -> Result<u32> {
-        match self.by_id.get(id).or_else(|| self.by_text.get(text)) {
-            Some(&position) => Ok(position),
-            None => bail!(
-                "{}: expected titles of the collection, found `{}`; build the index again, or leave `--titles` out",
-                self.path.display(),
-                output::printable(id)
-            ),
-        }
+        self.by_id.get(id).or_else(|| self.by_text.get(text)).copied().ok_or_else(|| {
+            let expected = "titles of the collection";
+            let error = Error::expected(ErrorKind::Mismatch, expected, format!("`{}`", shortened(id))).at(self.path);
+            error.help("build the index again, or search the titles of the index")
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! Which columns of a file are what, guessed from their names.
 
-use clickvec_logs::columns::Role;
 use serde::{Serialize, Serializer};
 
+use crate::columns::Role;
+
 /// The role of grades, which logs do not have, as judged titles have no keys of events.
-pub(super) const GRADE: Role = Role::Key;
+pub const GRADE: Role = Role::Key;
 
 /// The usual names of each role's column, the likeliest first, in small letters and without what separates words; the roles in the
 /// order in which they are shown.
@@ -77,12 +78,12 @@ const USUAL: [(Role, &[&str]); 10] = [
 ];
 
 /// The columns with a role, each with its name. No column has two roles.
-#[derive(Default)]
-pub(super) struct Columns(Vec<(Role, String)>);
+#[derive(Debug, Clone, Default)]
+pub struct GuessedColumns(Vec<(Role, String)>);
 
-impl Columns {
+impl GuessedColumns {
     /// Guesses which of these columns has which role.
-    pub(super) fn guess(names: &[String]) -> Columns {
+    pub fn guess(names: &[String]) -> GuessedColumns {
         let plain = |name: &str| -> String {
             name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
         };
@@ -94,38 +95,38 @@ impl Columns {
                 found.push((role, free.remove(position).1.clone()));
             }
         }
-        Columns(found)
+        GuessedColumns(found)
     }
 
     /// Returns the roles and the names of their columns.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Role, &str)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Role, &str)> {
         self.0.iter().map(|(role, name)| (*role, name.as_str()))
     }
 
     /// Returns the name of a role's column.
-    pub(super) fn name(&self, role: Role) -> Option<&str> {
+    pub fn name(&self, role: Role) -> Option<&str> {
         self.iter().find_map(|(other, name)| (other == role).then_some(name))
     }
 
     /// Returns the name of a role's column if it is not the `expected` one.
-    pub(super) fn other_name(&self, role: Role, expected: &str) -> Option<&str> {
+    pub fn other_name(&self, role: Role, expected: &str) -> Option<&str> {
         self.name(role).filter(|name| !is_name(name, expected))
     }
 }
 
-impl Serialize for Columns {
+impl Serialize for GuessedColumns {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(role, name)| (role_name(role), name)))
     }
 }
 
 /// Returns the name of a role, which is that of its column in files of this program.
-pub(super) fn role_name(role: Role) -> &'static str {
+pub fn role_name(role: Role) -> &'static str {
     if role == GRADE { "grade" } else { role.name() }
 }
 
 /// Returns whether one of the columns has this name.
-pub(super) fn has(names: &[String], wanted: &str) -> bool {
+pub fn has(names: &[String], wanted: &str) -> bool {
     names.iter().any(|name| is_name(name, wanted))
 }
 
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     fn guess(names: &[&str]) -> Vec<(Role, String)> {
-        Columns::guess(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).0
+        GuessedColumns::guess(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>()).0
     }
 
     #[test]

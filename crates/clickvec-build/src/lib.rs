@@ -1,0 +1,370 @@
+//! From a search engine's log and its titles to an index that is searched, with a test of how much better it is.
+//!
+//! [`Build::run`] looks at the files, counts clicks, trains a model, compares the index with BM25 on queries that the model has not
+//! seen, and writes the index. It never prints: [`Progress`] says what happens. An interrupted build leaves a folder beside the
+//! output ([`folder_beside`]), from which the same build resumes; on success it is removed.
+
+mod estimate;
+mod look;
+mod looked;
+mod progress;
+mod sample;
+mod searched;
+mod testing;
+mod vocabulary;
+mod work;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use clickvec::internals::clicks::Storage;
+use clickvec::internals::vector_file::texts_path;
+use clickvec::model::Model;
+use clickvec::tables::{TITLE, Titles};
+use clickvec::train::{ClickSource, Inputs, Outcome, Output, Overrides, Teacher, TrainConfig, Weighting};
+use clickvec_eval::training::{Training, held_out_path};
+use clickvec_eval::{Contest, files_of_test_set, training};
+use clickvec_index::{BuiltIndex, Fusion, IndexBuilder, VectorFormat};
+use clickvec_logs::Config;
+use clickvec_logs::preset::Preset;
+use clickvec_logs::tables::Options;
+use clickvec_tables::collection::for_each_document;
+use clickvec_tables::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+
+pub use self::looked::{Join, LogFacts, Looked, TitleFacts};
+pub use self::progress::{OnProgress, Progress, Step};
+pub use self::searched::search_all;
+pub use self::work::folder_beside;
+
+use self::look::Reading;
+use self::work::{Before, InputFile, Work};
+
+/// The counted clicks, the model, and the result of the test, in the folder of a build.
+const CLICKS: &str = "clicks.tsv";
+const COUNTED: &str = "counted.json";
+const MODEL: &str = "model.safetensors";
+const TESTED: &str = "tested.json";
+
+/// The minibatches between two checkpoints.
+const CHECKPOINT_EVERY: u64 = 1_000;
+/// The titles between two reports of progress.
+const TITLES_AT_ONCE: u64 = 512;
+/// With a larger share of the clicks on one title, there is nothing to learn from them.
+const MOST_ON_ONE_TITLE: f64 = 0.95;
+
+/// What an index is made of, and where it goes.
+pub struct Build<'a> {
+    /// The logs, raw or counted; without any, the model learns from the titles alone.
+    pub logs: &'a [PathBuf],
+    /// How the logs are read.
+    pub table: Options,
+    /// The source of the logs, if it is known.
+    pub preset: Option<Preset>,
+    /// All titles to search.
+    pub titles: Titles,
+    /// Columns to store with the titles.
+    pub store: &'a [String],
+    /// Files of vectors, or scores, of a teacher.
+    pub teachers: &'a [PathBuf],
+    /// Judged titles, which the index is then compared by.
+    pub judged: Option<&'a Path>,
+    /// Whether to learn faster: a smaller model, which does not learn the clicks that it is judged by.
+    pub fast: bool,
+    /// Settings of the training.
+    pub settings: Overrides,
+    /// The folder of the index.
+    pub output: &'a Path,
+}
+
+/// A finished build.
+#[derive(Debug, Serialize)]
+pub struct Built {
+    /// The number of titles that can be found.
+    pub titles: u64,
+    /// The number of titles that were left out because the model knows none of their words.
+    pub left_out: u64,
+    /// The fingerprint of the index.
+    pub fingerprint: String,
+    /// The comparison with BM25; `None` if there was nothing to compare by.
+    pub tested: Option<Contest>,
+    /// The most frequent query of the log.
+    pub query: Option<String>,
+}
+
+/// What is known of the counted clicks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Counted {
+    query: Option<String>,
+}
+
+impl Build<'_> {
+    /// Returns all files that are read.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        let judged = self.judged.map_or_else(Vec::new, |judged| files_of_test_set(&testing::files(judged)));
+        let texts = self.teachers.iter().map(|path| texts_path(path)).filter(|path| path.exists());
+        let files = self.logs.iter().chain([&self.titles.path]).chain(self.teachers).cloned();
+        files.chain(texts).chain(judged).collect()
+    }
+
+    /// Returns the settings of the training.
+    ///
+    /// # Errors
+    ///
+    /// Settings that do not exist, or cannot act.
+    pub fn config(&self, clicks: bool) -> Result<TrainConfig> {
+        let mut settings = self.settings.clone();
+        if self.fast {
+            for (name, value) in [("encoder.members", 2), ("titles.epochs", 2), ("epochs", 2)] {
+                if !settings.has(name) && (clicks || name != "epochs") {
+                    settings.set(name, value.into());
+                }
+            }
+        }
+        let scores = self.teachers.iter().filter(|path| Teacher::is_score_file(path)).count();
+        let (vectors, scores) = (self.teachers.len() > scores, scores > 0);
+        let inputs = Inputs { clicks, titles: true, vectors, scores, ..Inputs::default() };
+        inputs.settings(&settings)
+    }
+
+    /// Makes the index. If `on_progress` breaks, what was made so far stays in the folder beside the output, and the same build
+    /// resumes from it; whatever was at the output stays until the new index is complete.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading the files; files that are no logs or titles, or do not belong together; nothing to learn from; another build
+    /// of the same output; those of training and of writing.
+    pub fn run(&self, on_progress: &mut OnProgress<'_>) -> Result<Outcome<Built>> {
+        match self.try_run(on_progress) {
+            Ok(built) => Ok(Outcome::Finished(built)),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(Outcome::Cancelled),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn try_run(&self, on_progress: &mut OnProgress<'_>) -> Result<Built> {
+        let mut run = Run { steps: self.steps(), on_progress };
+        IndexBuilder::check_output(self.output)?;
+        self.config(!self.logs.is_empty())?;
+        run.step(Step::Look)?;
+        let reading = look::look(self, &mut || ControlFlow::Continue(()))?;
+        run.tell(Progress::Looked(&reading.looked))?;
+        let (mut work, before) = Work::open(self.output, &self.identity()?)?;
+        match before {
+            Before::Nothing => {}
+            Before::Same => run.tell(Progress::Resumed)?,
+            Before::Other => run.tell(Progress::StartedAfresh)?,
+        }
+        let (clicks, counted) = match self.counted(&reading, &work, &mut run) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            counted => {
+                work.keep();
+                counted?
+            }
+        };
+        let mut tested = work.read(TESTED);
+        let model = work.file(MODEL);
+        self.learn(&reading.titles, clicks.as_deref(), &work, &mut tested, &mut run)?;
+        let built = self.index(&model, &reading, &mut run)?;
+        if let Some(judged) = self.judged {
+            run.step(Step::Test)?;
+            let contest = testing::judged(judged, &reading.titles, self.output)?;
+            run.tell(Progress::Tested(&contest))?;
+            tested = Some(contest);
+        }
+        work.remove()?;
+        let BuiltIndex { titles, left_out, fingerprint, .. } = built;
+        Ok(Built { titles, left_out, fingerprint, tested, query: counted.query })
+    }
+
+    /// Returns the steps of this build.
+    fn steps(&self) -> Vec<Step> {
+        let clicks = !self.logs.is_empty();
+        let by_clicks = clicks && self.judged.is_none();
+        let steps = [
+            (Step::Look, true),
+            (Step::Count, clicks),
+            (Step::Learn, true),
+            (Step::Test, by_clicks),
+            (Step::LearnAll, clicks && !self.fast),
+            (Step::Index, true),
+            (Step::Test, self.judged.is_some()),
+        ];
+        steps.into_iter().filter(|&(_, is_done)| is_done).map(|(step, _)| step).collect()
+    }
+
+    /// Returns what the result depends on.
+    fn identity(&self) -> Result<work::Inputs> {
+        let files = self.inputs().iter().map(|path| InputFile::new(path)).collect::<Result<Vec<_>>>()?;
+        let config = self.config(!self.logs.is_empty())?;
+        let config = serde_json::to_string(&config).unwrap_or_default();
+        let settings = vec![
+            config,
+            format!("{:?} {:?} {:?}", self.table, self.preset.map(Preset::name), self.titles),
+            format!("{} {:?} {}", self.logs.len(), self.judged, self.fast),
+        ];
+        Ok(work::Inputs { version: env!("CARGO_PKG_VERSION").to_owned(), settings, files })
+    }
+
+    /// Counts the clicks, unless that was done before. Returns the table of them.
+    fn counted(&self, reading: &Reading, work: &Work, run: &mut Run<'_, '_>) -> Result<(Option<PathBuf>, Counted)> {
+        if self.logs.is_empty() {
+            return Ok((None, Counted::default()));
+        }
+        run.step(Step::Count)?;
+        let clicks = reading.counted.clone().unwrap_or_else(|| work.file(CLICKS));
+        if let Some(counted) = work.read(COUNTED).filter(|_| clicks.exists()) {
+            return Ok((Some(clicks), counted));
+        }
+        if reading.counted.is_none() {
+            let config = Config {
+                table: reading.options.clone(),
+                preset: reading.preset,
+                titles: matches!(reading.looked.join, Join::Ids { .. }).then(|| reading.titles.clone()),
+                ..Config::new(self.logs.to_vec(), clicks.clone())
+            };
+            let tell = &mut |rows| (run.on_progress)(Progress::Reading { rows });
+            let report = clickvec_logs::prepare(&config, &mut std::io::sink(), tell).map_err(nothing_left)?;
+            run.tell(Progress::Counted(&report))?;
+        }
+        let counted = self.look_at_clicks(&clicks)?;
+        work.write(COUNTED, &counted)?;
+        Ok((Some(clicks), counted))
+    }
+
+    /// Finds the most frequent query of counted clicks, and refuses those that are nearly all on one title.
+    fn look_at_clicks(&self, clicks: &Path) -> Result<Counted> {
+        let seen = testing::most_clicked(clicks, Weighting::Log)?;
+        let (title, share) = seen.title;
+        if share > MOST_ON_ONE_TITLE {
+            let found = format!("{:.0} % of them on `{}`", 100.0 * share, clickvec_tables::shown::shortened(&title));
+            let error = Error::expected(ErrorKind::Empty, "clicks on many titles", found);
+            let log = self.logs.first().map_or(clicks, PathBuf::as_path);
+            return Err(error.help("name the column of titles or items").at(log));
+        }
+        Ok(Counted { query: seen.query })
+    }
+
+    /// Trains the model, and compares it as soon as one is there that has not seen the held-out queries.
+    fn learn(
+        &self,
+        titles: &Titles,
+        clicks: Option<&Path>,
+        work: &Work,
+        tested: &mut Option<Contest>,
+        run: &mut Run<'_, '_>,
+    ) -> Result<()> {
+        let config = self.config(clicks.is_some())?;
+        if !can_hold_out(clicks, &config)? {
+            run.steps.retain(|step| *step != Step::LearnAll && (*step != Step::Test || self.judged.is_some()));
+        }
+        run.step(Step::Learn)?;
+        let model = work.file(MODEL);
+        let inputs = self.inputs();
+        let teachers = || Ok(self.teachers.iter().map(|path| Teacher::open(path, &config.field)).collect());
+        let training = Training {
+            titles: std::slice::from_ref(titles),
+            teachers: &teachers,
+            output: Some(Output { path: &model, checkpoint_every: Some(CHECKPOINT_EVERY), resume: true }),
+            baselines: &[],
+            then_all: !self.fast,
+            inputs: &inputs,
+            ..Training::new(&config)
+        };
+        let mut failed = None;
+        let mut on_training = |progress: training::Progress<'_>| {
+            match &progress {
+                training::Progress::Judged(summary) if self.judged.is_none() && tested.is_none() => {
+                    // The first of two trainings has its model beside that of the second.
+                    let first = held_out_path(&model);
+                    let path = if first.exists() { &first } else { &model };
+                    let result = run.step(Step::Test).and_then(|()| {
+                        let contest = testing::held_out(&summary.test, path, &work.file("tested"), run)?;
+                        work.write(TESTED, &contest)?;
+                        run.tell(Progress::Tested(&contest))?;
+                        Ok(contest)
+                    });
+                    match result {
+                        Ok(contest) => *tested = Some(contest),
+                        Err(error) => {
+                            failed = Some(error);
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
+                training::Progress::AllClicks { .. } => {
+                    if let Err(error) = run.step(Step::LearnAll) {
+                        failed = Some(error);
+                        return ControlFlow::Break(());
+                    }
+                }
+                _ => {}
+            }
+            (run.on_progress)(Progress::Training(progress))
+        };
+        let source = clicks.map_or_else(ClickSource::none, ClickSource::file);
+        let outcome = training.run(source, &mut on_training);
+        match (failed, outcome?) {
+            (Some(error), _) => Err(error),
+            (None, Outcome::Cancelled) => Err(Error::interrupted()),
+            (None, Outcome::Finished(_)) => Ok(()),
+        }
+    }
+
+    /// Writes the index of a model.
+    fn index(&self, model: &Path, reading: &Reading, run: &mut Run<'_, '_>) -> Result<BuiltIndex> {
+        run.step(Step::Index)?;
+        let model = Model::load(model)?;
+        let mut builder = IndexBuilder::with_fields(&model, self.output, self.store)?;
+        let (mut added, of) = (0, reading.looked.titles.titles);
+        for_each_document(&reading.titles, TITLE, self.store, |title, values| {
+            builder.add_with_fields(title, values)?;
+            added += 1;
+            if added % TITLES_AT_ONCE == 0 { run.tell(Progress::Encoding { titles: added, of }) } else { Ok(()) }
+        })?;
+        clickvec_index::finish(builder, &model, &fusion(), VectorFormat::default())
+    }
+}
+
+/// Returns whether the clicks have enough queries to hold some out.
+fn can_hold_out(clicks: Option<&Path>, config: &TrainConfig) -> Result<bool> {
+    let Some(clicks) = clicks.filter(|_| config.held_out > 0.0) else { return Ok(false) };
+    let clicks = ClickSource::file(clicks).repeatable(Storage::Memory, &mut |_| ControlFlow::Continue(()))?;
+    match clicks {
+        ControlFlow::Continue(clicks) => clicks.can_hold_out(config.held_out, &config.field, config.weighting),
+        ControlFlow::Break(()) => Err(Error::interrupted()),
+    }
+}
+
+/// Says what helps if no click is left.
+fn nothing_left(error: Error) -> Error {
+    if error.kind() != ErrorKind::Empty {
+        return error;
+    }
+    error.help("give the log of a longer time; or `prepare` it with other limits, and build from what that writes")
+}
+
+/// Returns how the parts of an index are fused.
+fn fusion() -> Fusion {
+    let analysis = clickvec_index::Analysis { stem: true, split: true };
+    Fusion { analysis, ..Fusion::default() }
+}
+
+/// The state of a build that runs.
+struct Run<'r, 'f> {
+    steps: Vec<Step>,
+    on_progress: &'r mut OnProgress<'f>,
+}
+
+impl Run<'_, '_> {
+    /// Reports what happens.
+    fn tell(&mut self, progress: Progress<'_>) -> Result<()> {
+        if (self.on_progress)(progress).is_break() { Err(Error::interrupted()) } else { Ok(()) }
+    }
+
+    /// Begins a step.
+    fn step(&mut self, step: Step) -> Result<()> {
+        let number = self.steps.iter().position(|&other| other == step).map_or(self.steps.len(), |at| at + 1);
+        self.tell(Progress::Step { step, number, of: self.steps.len() })
+    }
+}

@@ -1,0 +1,85 @@
+//! What a build reports while it runs.
+
+use std::ops::ControlFlow;
+
+use clickvec_eval::{Contest, training};
+use clickvec_logs::Report;
+use serde::Serialize;
+
+use crate::looked::Looked;
+
+/// A step of a build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The files are looked at.
+    Look,
+    /// The clicks of the logs are counted.
+    Count,
+    /// A model learns, without the clicks of some queries that are held out.
+    Learn,
+    /// The index is compared with BM25.
+    Test,
+    /// A model learns all clicks.
+    LearnAll,
+    /// The index is written.
+    Index,
+}
+
+impl Step {
+    /// Returns what is done, as a heading.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Look => "looking at the files",
+            Step::Count => "counting clicks",
+            Step::Learn => "learning",
+            Step::Test => "testing",
+            Step::LearnAll => "learning all clicks, the held-out ones too",
+            Step::Index => "making the index",
+        }
+    }
+}
+
+/// What happens in a build. Serialized, it is an object with its name as `event`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Progress<'a> {
+    /// A step begins.
+    Step {
+        /// The step.
+        step: Step,
+        /// Its number, counted from 1.
+        number: usize,
+        /// The number of all steps.
+        of: usize,
+    },
+    /// The files have been looked at, and fit together.
+    Looked(&'a Looked),
+    /// An interrupted build of the same files is resumed.
+    Resumed,
+    /// An interrupted build was of other files or settings, so this one starts afresh.
+    StartedAfresh,
+    /// Rows of the logs have been read.
+    Reading {
+        /// The number of rows.
+        rows: u64,
+    },
+    /// The clicks have been counted.
+    Counted(&'a Report),
+    /// Titles have been encoded.
+    Encoding {
+        /// The number so far.
+        titles: u64,
+        /// The number of all titles.
+        of: u64,
+    },
+    /// The index has been compared.
+    Tested(&'a Contest),
+    /// An event of the training.
+    #[serde(untagged)]
+    Training(training::Progress<'a>),
+}
+
+/// A function that gets the progress, and may break.
+pub type OnProgress<'f> = dyn FnMut(Progress<'_>) -> ControlFlow<()> + 'f;

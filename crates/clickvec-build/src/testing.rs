@@ -1,0 +1,141 @@
+//! The comparison of an index with BM25: on queries that were held out, or on judged titles.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use clickvec::index::Hit;
+use clickvec::internals::clicks::ClickReader;
+use clickvec::model::Model;
+use clickvec::tables::{TITLE, Title, Titles, read_titles};
+use clickvec::train::Weighting;
+use clickvec_eval::ranker::{self, Corpus};
+use clickvec_eval::{
+    Answers, Collection, Contest, EvaluateOptions, Evaluation, Evidence, HeldOutTest, Metric, TestSetFiles,
+    read_test_set,
+};
+use clickvec_index::{Index, IndexBuilder, VectorFormat, finish};
+use clickvec_tables::{Error, ErrorKind, Result};
+
+use crate::progress::Progress;
+use crate::{Run, TITLES_AT_ONCE, fusion, searched};
+
+/// The name of the index in a comparison.
+const INDEX: &str = "the index";
+
+/// The rankers that an index is compared with, and their names.
+const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("bm25:k1=0.5,stem=1,split=1", "BM25 of stems")];
+
+/// The metrics of judged titles.
+const METRICS: [Metric; 6] = [
+    Metric::Ndcg(1),
+    Metric::Ndcg(3),
+    Metric::Ndcg(10),
+    Metric::Recall(100),
+    Metric::Judged(10),
+    Metric::CondensedNdcg(10),
+];
+
+/// Returns the files of judged titles.
+pub(crate) fn files(judged: &Path) -> TestSetFiles<'_> {
+    TestSetFiles { judged, topics: None, titles: None, field: TITLE }
+}
+
+/// Compares an index of the titles of a test, made with a model that has not seen its queries, in the folder `scratch`.
+///
+/// # Errors
+///
+/// Those of making the index and of searching.
+pub(crate) fn held_out(test: &HeldOutTest, model: &Path, scratch: &Path, run: &mut Run<'_, '_>) -> Result<Contest> {
+    let model = Model::load(model)?;
+    let set = test.collection();
+    let mut builder = IndexBuilder::new(&model, scratch)?;
+    let of = set.titles.len() as u64;
+    for (position, title) in (0u64..).zip(&set.titles) {
+        builder.add(Title { id: position.to_string(), title: title.title.clone() })?;
+        if position % TITLES_AT_ONCE == 0 {
+            run.tell(Progress::Encoding { titles: position, of })?;
+        }
+    }
+    finish(builder, &model, &fusion(), VectorFormat::default())?;
+    let index = Index::open(scratch)?;
+    let numbered = numbered(set);
+    let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut |_| ())?;
+    let contest = test.compare(INDEX, Answers::Lists(lists), &BASELINES)?;
+    drop(index);
+    // Nothing is lost if it stays: it lies in the folder of the build.
+    let _ = std::fs::remove_dir_all(scratch);
+    Ok(contest)
+}
+
+/// Returns the collection with the position of each title as its id.
+fn numbered(set: &Collection) -> Collection {
+    let number = |(position, title): (usize, &Title)| Title { id: position.to_string(), title: title.title.clone() };
+    Collection {
+        titles: set.titles.iter().enumerate().map(number).collect(),
+        queries: Vec::new(),
+        known: Vec::new(),
+        repeated: 0,
+        missing: set.missing.clone(),
+        judged: 0,
+    }
+}
+
+/// Compares an index on judged titles, searching all titles.
+///
+/// # Errors
+///
+/// Those of reading the judged titles and of searching; none of them is among the titles.
+pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path) -> Result<Contest> {
+    let set = read_test_set(&files(judged))?;
+    let collection = Collection::new(&set.judgments, set.title_ids, read_titles(titles, TITLE)?.titles)?;
+    if collection.missing.count >= collection.judged {
+        let expected = "judged titles that are among the titles";
+        return Err(Error::expected(ErrorKind::Mismatch, expected, "none").at(judged));
+    }
+    let task = collection.task(&collection.queries);
+    let depth = HeldOutTest::DEPTH;
+    let judge = |name: &str, answers: &Answers| -> Evaluation {
+        task.judge(name, answers, &METRICS, &EvaluateOptions::default())
+    };
+    let index = Index::open(index)?;
+    let lists: Vec<Vec<Hit>> = searched::search_all(&index, &collection, &collection.queries, depth, &mut |_| ())?;
+    let mut systems = vec![judge(INDEX, &Answers::Lists(lists))];
+    let corpus = Corpus::from_titles(collection.texts())?;
+    for (spec, name) in BASELINES {
+        let ranker = ranker::train(spec, &corpus)?;
+        systems.push(judge(name, &task.answers(&*ranker, depth, &mut |_| ())?));
+    }
+    Contest::new(Evidence::Judgments, &systems)
+}
+
+/// The query and the title of counted clicks that were clicked most.
+pub(crate) struct MostClicked {
+    pub(crate) query: Option<String>,
+    /// The title, and its share of all clicks.
+    pub(crate) title: (String, f64),
+}
+
+/// Reads counted clicks.
+///
+/// # Errors
+///
+/// Those of reading them.
+pub(crate) fn most_clicked(clicks: &Path, weighting: Weighting) -> Result<MostClicked> {
+    let mut reader = ClickReader::open(clicks, TITLE, weighting)?;
+    let (mut queries, mut titles) = (HashMap::<String, f64>::new(), HashMap::<String, f64>::new());
+    let mut all = 0.0;
+    while let Some(click) = reader.next()? {
+        for (map, text) in [(&mut queries, click.query), (&mut titles, click.title)] {
+            match map.get_mut(text) {
+                Some(clicks) => *clicks += click.worth,
+                None => drop(map.insert(text.to_owned(), click.worth)),
+            }
+        }
+        all += click.worth;
+    }
+    // Of those that were clicked alike, the first by its letters.
+    let most =
+        |map: HashMap<String, f64>| map.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+    let (title, clicked) = most(titles).unwrap_or_default();
+    Ok(MostClicked { query: most(queries).map(|(query, _)| query), title: (title, clicked / f64::max(all, 1e-9)) })
+}
