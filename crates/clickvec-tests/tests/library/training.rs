@@ -7,7 +7,7 @@ use clickvec::model::{Model, Side};
 use clickvec::train::OptimizerKind;
 use clickvec::train::{ClickSource, NegativeSource, Negatives, Weighting};
 use clickvec::train::{
-    EpochReport, Event, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, train,
+    EpochReport, Event, IsWorse, Keep, Outcome as Ended, Output, Score, TrainConfig, TrainOptions, Validation, train,
     train_to_file,
 };
 use clickvec::train::{LossConfig, LossKind};
@@ -518,7 +518,7 @@ fn a_training_in_memory_can_be_cancelled_and_keeps_the_best_epoch() {
 #[test]
 fn a_later_epoch_is_kept_unless_it_is_worse_than_the_best() {
     let rows = log_rows(240, 1);
-    let always: fn(&[Vec<f64>], &[Vec<f64>]) -> bool = |_, _| true;
+    let always: IsWorse = |_, _| true;
     for (is_worse, kept) in [(always, 2), (|best, later| later[0][0] < best[0][0] - 0.01, 4)] {
         let mut scores = [0.5, 0.7, 0.68, 0.695, 0.685].into_iter();
         let judge = &mut |_: &Model| {

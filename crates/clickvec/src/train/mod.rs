@@ -100,6 +100,9 @@ pub struct TrainOptions<'a> {
     pub left_out: Option<f64>,
 }
 
+/// Whether a later model is worse than the best one, by the measures of both, query by query.
+pub type IsWorse = fn(best: &[Vec<f64>], later: &[Vec<f64>]) -> bool;
+
 /// A judge of the model after every epoch.
 pub struct Validation<'a> {
     /// A fingerprint of the validation data. If the validation decides which model is kept, a run cannot be resumed
@@ -107,7 +110,7 @@ pub struct Validation<'a> {
     pub fingerprint: u64,
     /// Whether an epoch after the best one, whose value is not higher, is worse than it, by [`Score::queries`] of both. One that
     /// is not is kept, since it has learnt longer.
-    pub is_worse: fn(best: &[Vec<f64>], later: &[Vec<f64>]) -> bool,
+    pub is_worse: IsWorse,
     /// The function that scores a model.
     pub judge: &'a mut dyn FnMut(&Model) -> Score,
 }
