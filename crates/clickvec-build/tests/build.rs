@@ -13,6 +13,9 @@ use clickvec_logs::tables::Options;
 /// What the things are, in titles and queries.
 const THINGS: [&str; 8] = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
 
+/// A row of a table by its number.
+type Row = fn(usize) -> String;
+
 struct Shop {
     folder: tempfile::TempDir,
     logs: Vec<PathBuf>,
@@ -69,7 +72,7 @@ impl Shop {
 
     /// Returns the error of a build that leaves nothing.
     fn refused(&self) -> String {
-        let error = self.run(&mut go_on).err().expect("refused").to_string();
+        let error = self.run(&mut go_on).expect_err("refused").to_string();
         assert!(!self.path("shop").exists() && !folder_beside(&self.path("shop")).exists(), "{error}");
         error
     }
@@ -185,11 +188,11 @@ fn ids_in_the_log_are_joined_with_the_titles() {
 
 #[test]
 fn files_that_do_not_belong_together_are_refused_and_leave_nothing() {
-    let rows = |row: fn(usize) -> String| (0..300).map(row);
+    let rows = |row: Row| (0..300).map(row);
     let swapped = Shop::counted();
     let (log, titles) = (swapped.logs[0].clone(), swapped.path("titles.tsv"));
     let swapped = Shop { logs: vec![titles], ..swapped };
-    let error = swapped.build_of("shop", &log, &mut go_on).err().expect("refused").to_string();
+    let error = swapped.build_of("shop", &log, &mut go_on).expect_err("refused").to_string();
     assert!(error.contains("the log and the titles are swapped"), "{error}");
 
     let shop = Shop::counted();
@@ -200,7 +203,7 @@ fn files_that_do_not_belong_together_are_refused_and_leave_nothing() {
     .unwrap();
     assert!(shop.refused().contains("expected titles with words, found ids such as `X0` in the column `title`"));
 
-    let cases: [(&str, fn(usize) -> String, &str); 5] = [
+    let cases: [(&str, Row, &str); 5] = [
         (
             "query\ttitle",
             |i| format!("marteau {i}x\tmarteau bleu numéro {i}x\n"),
