@@ -78,7 +78,7 @@ for ranker in rankers/*; do rankers+=("$ranker"); done
 rankers=()
 for ranker in rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/queries.tsv" rankers.tsv
+mv "$work/judged/per-query.tsv" rankers.tsv
 
 # A run that was stopped, in a folder: its checkpoint, the best model so far, and what it comes to when it goes on.
 stopped() {
@@ -106,7 +106,7 @@ lab three-rankers lda:topics=3,sweeps=10,clicked=1
 rankers=()
 for ranker in three-rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/queries.tsv" three-rankers.tsv
+mv "$work/judged/per-query.tsv" three-rankers.tsv
 "$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
 for mode in vectors words fused; do
@@ -122,7 +122,7 @@ stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder memb
 rankers=()
 for ranker in linear-rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/queries.tsv" linear-rankers.tsv
+mv "$work/judged/per-query.tsv" linear-rankers.tsv
 "$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
 for mode in vectors words fused; do
@@ -142,7 +142,7 @@ done
 rankers=()
 for ranker in terms-rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/queries.tsv" terms-rankers.tsv
+mv "$work/judged/per-query.tsv" terms-rankers.tsv
 "$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
 for mode in vectors words fused; do
@@ -157,7 +157,7 @@ done
 rankers=()
 for ranker in taught-rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/queries.tsv" taught-rankers.tsv
+mv "$work/judged/per-query.tsv" taught-rankers.tsv
 "$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
 "$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
 for mode in vectors words fused; do

@@ -29,7 +29,8 @@ pub fn search_all(
     let known = Known::new(index.path(), set);
     let mut lists = Vec::with_capacity(queries.len());
     for some in queries.chunks(QUERIES_AT_ONCE) {
-        let request = |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth);
+        let request =
+            |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth).with_min_confidence(0.0);
         let requests: Vec<Request> = some.iter().map(request).collect();
         for answer in index.search_all(&requests)? {
             lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);

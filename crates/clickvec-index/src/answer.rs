@@ -7,6 +7,7 @@ use clickvec::explain::Match;
 use serde::Serialize;
 
 use crate::part::ByPart;
+use crate::title_match::TitleMatch;
 
 /// The answer to a [`crate::Request`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -14,6 +15,10 @@ use crate::part::ByPart;
 pub struct Answer {
     /// The titles found, best first.
     pub hits: Vec<Hit>,
+    /// Whether no title of a fused list is likely to be a good match: none reaches [`Confidence::WEAK`](crate::Confidence::WEAK).
+    pub weak: bool,
+    /// The number of titles on this page or before it that the parts found and that were left out for their low confidence.
+    pub unlikely: usize,
     /// The number of titles that were searched: those that meet the conditions of the request.
     pub total: u64,
     /// What the index knows of the query.
@@ -36,17 +41,24 @@ pub struct Hit {
     pub fields: BTreeMap<String, String>,
     /// The score by which the list is sorted: the cosine, BM25, or the fused score.
     pub score: f32,
-    /// Its place in the list of each part that found it.
+    /// Its share of each part of the index that finds it, or that was asked for its score.
     pub parts: ByPart<Share>,
+    /// The probability that it is a good match, from 0 to 1, in a fused list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f32>,
+    /// What the second look at the best titles of a fused list adds; `None` if it got none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title_match: Option<TitleMatch>,
 }
 
-/// The place of a title in the list of one part of the index.
+/// The share that one part of the index has in a title's score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Share {
-    /// The rank in this list, counted from 1.
-    pub rank: usize,
-    /// The score in this list: BM25 for words, the cosine for all others.
+    /// The rank in the list of the part, counted from 1; `None` if only others found it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// The score: BM25 for words, the cosine for all others.
     pub score: f32,
     /// What it adds to the fused score; `None` if nothing was fused.
     pub adds: Option<f32>,
@@ -60,6 +72,9 @@ pub struct QueryFacts {
     pub words: Vec<QueryWord>,
     /// Whether the query has a vector: whether the model knows at least a part of one of its words.
     pub has_vector: bool,
+    /// The query with words that no title has replaced by what they probably are, if a fused search replaced any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<String>,
 }
 
 /// A word of a query.

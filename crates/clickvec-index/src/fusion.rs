@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clickvec::index::Hit;
 use clickvec::internals::text::Analysis;
+use clickvec::model::Model;
 use clickvec_eval::internals::{FusionFile as Members, LetterTrigrams, fused_shares, fusion_members, sum_shares};
 use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, SYSTEMS};
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,15 @@ use crate::part::{ByPart, Part};
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams::Trigrams;
 use crate::parts::words::Bm25;
+use crate::title_match::TitleMatch;
 
 /// The number of titles that each part finds for the default fusion. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
 const DEFAULT_DEPTH: usize = 300;
+/// What a point of BM25 adds to a cosine. Anything from .02 to .03 is as good.
+const WORDS_WEIGHT: f64 = 0.025;
+/// The same for a model that has learnt from titles alone.
+const WORDS_WEIGHT_WITHOUT_CLICKS: f64 = 0.05;
 const FUSION_FILE: &str = "fusion.json";
 
 /// Method and weights, and what the parts need for all segments.
@@ -38,6 +44,8 @@ pub struct Fusion {
     pub bm25: Bm25,
     /// What is done to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
+    /// The weights of the second look at the best titles. It adds to sums of scores alone, those of [`FusionMethod::Linear`].
+    pub title_match: TitleMatch,
     /// Whether a user chose it, with weights that were fitted on judged queries or set by hand, instead of the default.
     pub custom: bool,
 }
@@ -49,26 +57,35 @@ struct FusionFile {
     weights: ByPart<f64>,
     bm25: Bm25,
     analysis: Analysis,
+    title_match: TitleMatch,
     custom: bool,
 }
 
-/// Scores from 0 to 1, both with the same weight: the best on real queries of what needs to know nothing of the scores before the
-/// first search (docs/explanation/defaults.md).
+/// That of [`Fusion::for_model`] for a model that has learnt from clicks.
 impl Default for Fusion {
     fn default() -> Fusion {
         Fusion {
-            method: FusionMethod::MinMax,
-            weights: [(Part::Vectors, 0.5), (Part::Words, 0.5)].into(),
+            method: FusionMethod::Linear,
+            weights: [(Part::Vectors, 1.0), (Part::Words, WORDS_WEIGHT)].into(),
             trigrams: None,
             teacher: None,
-            bm25: Bm25::USUAL,
-            analysis: Analysis::EXACT,
+            bm25: Bm25::TITLES,
+            analysis: Analysis { stem: true, split: true },
+            title_match: TitleMatch::WEIGHTS,
             custom: false,
         }
     }
 }
 
 impl Fusion {
+    /// Returns the default for the vectors of a model: the cosine plus a small share of the BM25 of stems and numbers, larger if the
+    /// model has not learnt from clicks, and a second look at the best titles. It was the best on complete judgments, and needs to know
+    /// nothing of the scores before the first search (docs/explanation/defaults.md).
+    pub fn for_model(model: &Model) -> Fusion {
+        let words = if model.training().log.pairs > 0 { WORDS_WEIGHT } else { WORDS_WEIGHT_WITHOUT_CLICKS };
+        Fusion { weights: [(Part::Vectors, 1.0), (Part::Words, words)].into(), ..Fusion::default() }
+    }
+
     /// Reads a fusion that `evaluate --save-rankers` wrote: of the model with this fingerprint and `bm25`, with or without `trigram` and
     /// `vectors`. A member whose weight is 0 takes no part.
     ///
@@ -82,7 +99,8 @@ impl Fusion {
             mismatch(path, expected, format!("one with {found}"))
         };
         let weights = [(Part::Vectors, 0.0), (Part::Words, 0.0)].into();
-        let mut fusion = Fusion { method, weights, custom: true, ..Fusion::default() };
+        let (analysis, title_match) = (Analysis::EXACT, TitleMatch::default());
+        let mut fusion = Fusion { method, weights, analysis, title_match, custom: true, ..Fusion::default() };
         let mut seen: Vec<Part> = Vec::new();
         for member in members {
             let weight = member.weight;
@@ -130,7 +148,10 @@ impl Fusion {
     /// Opens the fusion that an index keeps.
     pub(crate) fn open(folder: &Folder) -> Result<Fusion> {
         let path = folder.path().join(FUSION_FILE);
-        let FusionFile { method, weights, bm25, analysis, custom } = folder.json(FUSION_FILE)?;
+        let FusionFile { method, weights, bm25, analysis, title_match, custom } = folder.json(FUSION_FILE)?;
+        if !title_match.are_weights() {
+            return Err(malformed(&path, "weights of 0 or more in title_match", format!("{title_match:?}")));
+        }
         if Bm25::new(bm25.k1, bm25.b).is_none() {
             let found = format!("{} and {}", bm25.k1, bm25.b);
             return Err(malformed(&path, "k1 of 0 or more and b from 0 to 1", found));
@@ -144,13 +165,13 @@ impl Fusion {
         }
         let trigrams = weights.get(Part::Trigrams).map(|_| Trigrams::open(folder)).transpose()?;
         let teacher = weights.get(Part::Teacher).map(|_| Teacher::open(folder)).transpose()?;
-        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, custom })
+        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, title_match, custom })
     }
 
     /// Writes the fusion into the first segment of an index.
     pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
-        let Fusion { method, weights, bm25, analysis, custom, .. } = *self;
-        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, custom })?;
+        let Fusion { method, weights, bm25, analysis, title_match, custom, .. } = *self;
+        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, title_match, custom })?;
         folder.part("fusion", "json", &[FUSION_FILE]);
         self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(folder))
     }
@@ -168,7 +189,14 @@ impl Fusion {
 
     /// Returns one list made of those of all parts, and what each entry of theirs adds to it.
     pub(crate) fn fuse(&self, lists: &ByPart<Vec<Hit>>, depth: usize) -> (Vec<Hit>, ByPart<Vec<(u32, f64)>>) {
-        let adds = lists.map(|part, list| fused_shares(list, self.weight(part), self.method, depth));
+        let adds = lists.map(|part, list| {
+            let weight = self.weight(part);
+            match self.method {
+                // Every title of any list has its score by each part, so that the sum is that of the scores as they are.
+                FusionMethod::Linear => list.iter().map(|hit| (hit.position, weight * f64::from(hit.score))).collect(),
+                _ => fused_shares(list, weight, self.method, depth),
+            }
+        });
         (sum_shares(&adds.iter().map(|(_, adds)| adds.clone()).collect::<Vec<_>>()), adds)
     }
 
@@ -199,12 +227,7 @@ impl Display for Fusion {
         }
         let weights: Vec<String> = self.weights.iter().map(|(part, weight)| format!("{part} ({weight})")).collect();
         write!(f, " of {}", weights.join(" and "))?;
-        if self.bm25 != Bm25::USUAL {
-            write!(f, " with k1 {} and b {}", self.bm25.k1, self.bm25.b)?;
-        }
-        if self.analysis != Analysis::EXACT {
-            write!(f, " analysed by `{}`", self.analysis)?;
-        }
+        write!(f, " with k1 {} and b {}, analysed by `{}`", self.bm25.k1, self.bm25.b, self.analysis)?;
         f.write_str(if self.custom { "" } else { " (default)" })
     }
 }
@@ -218,10 +241,9 @@ mod tests {
         let weights = [(Part::Vectors, 0.25), (Part::Words, 0.5), (Part::Trigrams, 0.25)].into();
         let one = Fusion { weights, custom: true, ..Fusion::default() };
         let (a, b) = (Path::new("a"), Path::new("b"));
-        let shown = "min-max of vectors (0.25) and words (0.5) and trigrams (0.25)";
+        let shown = "linear of vectors (0.25) and words (0.5) and trigrams (0.25) with k1 0.5 and b 0.4, analysed by `stem,split`";
         let alike = one.other_than(b, &one, a).to_string();
         let more = "with other weights of its trigrams or another teacher; join indexes with one fusion, or choose one";
         assert_eq!(alike, format!("b: expected the fusion of `a`, {shown}, found {shown}, {more}"));
-        assert_eq!(Fusion::default().to_string(), "min-max of vectors (0.5) and words (0.5) (default)");
     }
 }

@@ -8,6 +8,7 @@ use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec_tables::memory::{NoRoom, reserve};
 
+use crate::confidence::Confidence;
 use crate::encode::{Sink, TitleEncoder};
 use crate::error::Result;
 use crate::fusion::Fusion;
@@ -52,7 +53,10 @@ impl Index {
         encoder.flush(&mut encoded)?;
         let vectors = FlatIndex::from_unit(model.dimension(), encoded.vectors)?;
         let titles = TitleLines::from_table(encoded.table.into_bytes().into(), "the index in memory".as_ref())?;
-        let segment = Arc::new(Segment::in_memory(titles, vectors)?);
+        let fusion = Fusion::for_model(model);
+        let segment = Segment::in_memory(titles, vectors, fusion.clone())?;
+        let confidence = Confidence::measure(&segment.vectors, &segment.titles, model)?;
+        let segment = Arc::new(segment);
         let segments = vec![Opened { segment, first: 0, alive: None, dead: 0, teacher: Arc::default() }];
         let written = Written {
             fingerprint: String::new(),
@@ -63,6 +67,6 @@ impl Index {
             left_out: encoder.left_out(),
         };
         let model = Arc::new(Towers::new(model.clone()));
-        Ok(Index::new(PathBuf::new(), written, model, Fusion::default(), segments))
+        Ok(Index::new(PathBuf::new(), written, model, fusion, confidence, segments))
     }
 }

@@ -9,6 +9,7 @@ use clickvec::model::{Embedder, Model, Side};
 use crate::answer::Document;
 use crate::bits;
 use crate::changes::Changes;
+use crate::confidence::Confidence;
 use crate::error::{Result, malformed, mismatch, too_many};
 use crate::facts::Facts;
 use crate::folder::{Folder, MANIFEST, MODEL_FILE};
@@ -28,6 +29,7 @@ pub struct Index {
     pub(crate) written: Written,
     pub(crate) model: Arc<Towers>,
     pub(crate) fusion: Fusion,
+    pub(crate) confidence: Confidence,
     pub(crate) segments: Vec<Opened>,
     pub(crate) facts: OnceLock<Facts>,
 }
@@ -89,9 +91,10 @@ impl Index {
         written: Written,
         model: Arc<Towers>,
         fusion: Fusion,
+        confidence: Confidence,
         segments: Vec<Opened>,
     ) -> Index {
-        Index { path, written, model, fusion, segments, facts: OnceLock::new() }
+        Index { path, written, model, fusion, confidence, segments, facts: OnceLock::new() }
     }
 
     /// Opens the index as it is on disk now; `None` if it is still the same. What has not changed is shared with this one.
@@ -302,8 +305,9 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
     }
-    let fusion = segments[0].segment.fusion.clone();
-    let fusion = fusion.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
+    let whole = segments[0].segment.fusion.clone().zip(segments[0].segment.confidence);
+    let (fusion, confidence) =
+        whole.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
     segments.iter().try_for_each(|opened| opened.segment.check_fits(&fusion))?;
     // What was made for the same titles by the same teacher is kept.
     if let Some(before) = before.filter(|before| fusion.teacher.is_some() && before.fusion.teacher == fusion.teacher) {
@@ -322,7 +326,7 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
         shard: Shard::read(folder)?,
         left_out: std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum(),
     };
-    Ok(Index::new(folder.path().to_owned(), written, model, fusion, segments))
+    Ok(Index::new(folder.path().to_owned(), written, model, fusion, confidence, segments))
 }
 
 /// Returns the bytes of the files with some names, in all segments.

@@ -9,6 +9,7 @@ use clickvec_tables::shown::shortened;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::confidence::Confidence;
 use crate::error::{Error, ErrorKind};
 use crate::part::Part;
 
@@ -32,6 +33,10 @@ pub struct Request {
     /// The number of titles that each part finds for a fusion; `None` is that of the index, or `k` if that is more. It does not
     /// depend on `offset`, so that pages of one length are pages of one list, which ends where all that the parts found is shown.
     pub depth: Option<usize>,
+    /// Titles of a fused list with a lower confidence are left out.
+    pub min_confidence: f32,
+    /// Whether a fused search corrects words that no title has.
+    pub corrects: bool,
     /// Whether every vector is compared, where an index of many vectors otherwise looks at some lists of similar ones.
     pub exact: bool,
     /// When the answer is of no use any more. It is looked at between the steps of a search.
@@ -48,6 +53,8 @@ impl Request {
             offset: 0,
             filters: Vec::new(),
             depth: None,
+            min_confidence: Confidence::LEAST,
+            corrects: true,
             exact: false,
             deadline: None,
         }
@@ -71,6 +78,16 @@ impl Request {
     /// The same question, with this many titles from each part of a fusion.
     pub fn with_depth(self, depth: usize) -> Request {
         Request { depth: Some(depth), ..self }
+    }
+
+    /// The same question for titles with at least this confidence; 0 leaves none out.
+    pub fn with_min_confidence(self, min_confidence: f32) -> Request {
+        Request { min_confidence, ..self }
+    }
+
+    /// The same question with all words as they were typed.
+    pub fn as_typed(self) -> Request {
+        Request { corrects: false, ..self }
     }
 
     /// The same question, for which every vector is compared.

@@ -5,17 +5,39 @@ use std::time::Instant;
 
 use clickvec::index::Hit as Found;
 use clickvec::internals::text;
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_tables::shown::shortened;
 use rayon::prelude::*;
 
 use crate::answer::{Answer, Document, Hit, QueryFacts, QueryWord, Share, Timings};
 use crate::bits;
+use crate::confidence::Confidence;
 use crate::error::{Error, ErrorKind, Result, bad_request};
 use crate::finders::{Allowed, Question, finder};
 use crate::open::{Index, Opened};
 use crate::part::{ByPart, Part};
 use crate::parts::vectors::{MANY_HITS, Reach};
 use crate::request::{Filter, Mode, Request, listed};
+use crate::title_match::{LOOKED_AT, QueryMatch, Scratch, TitleMatch};
+
+/// A title of the list that is shown.
+#[derive(Clone, Copy)]
+struct Ranked {
+    found: Found,
+    title_match: Option<TitleMatch>,
+    confidence: Option<f32>,
+}
+
+impl Ranked {
+    fn new(found: Found) -> Ranked {
+        Ranked { found, title_match: None, confidence: None }
+    }
+
+    /// Returns whether its confidence, if it has one, reaches `least`.
+    fn is_likely(&self, least: f32) -> bool {
+        self.confidence.is_none_or(|confidence| confidence >= least)
+    }
+}
 
 impl Index {
     /// Answers a request.
@@ -37,7 +59,11 @@ impl Index {
         };
         let total: u64 = self.segments.iter().zip(&allowed).map(in_segment).sum();
         timings.filter = begin.elapsed();
-        let query = self.query(&request.text)?;
+        let mut query = self.query(&request.text)?;
+        if request.mode == Mode::Fused && request.corrects {
+            query.corrected = self.corrected(&request.text)?;
+        }
+        let text = query.corrected.as_deref().unwrap_or(&request.text);
         // A fused score depends on how long the lists are, so these must be the same for every page.
         let depth = match request.mode {
             Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion.depth())),
@@ -51,14 +77,14 @@ impl Index {
         };
         let parts = self.parts(request.mode)?;
         let mut vector = Vec::new();
-        if parts.contains(&Part::Vectors) && query.has_vector {
+        if parts.contains(&Part::Vectors) {
             let began = in_time(request)?;
-            vector = self.model.queries.embed(&[&request.text]);
+            vector = self.query_vector(&request.text, query.corrected.as_deref());
             timings.encode = began.elapsed();
         }
         let question = Question {
-            text: &request.text,
-            vector: query.has_vector.then_some(&vector[..]),
+            text,
+            vector: (!vector.is_empty()).then_some(&vector[..]),
             k: depth.min(total as usize),
             reach,
             allowed: &allowed,
@@ -70,30 +96,101 @@ impl Index {
             timings.parts.insert(part, began.elapsed());
         }
         let began = in_time(request)?;
+        let found = lists.map(|_, list| list.len());
         let (fused, adds);
-        let list: &[Found] = match request.mode {
+        let (ranked, unlikely): (Vec<Ranked>, usize) = match request.mode {
             Mode::Alone(part) => {
                 adds = ByPart::default();
-                lists.get(part).map_or(&[], |list| list)
+                (lists.get(part).into_iter().flatten().map(|&found| Ranked::new(found)).collect(), 0)
             }
             Mode::Fused => {
+                if self.fusion.method == FusionMethod::Linear {
+                    self.complete(&mut lists, &question)?;
+                }
                 (fused, adds) = self.fusion.fuse(&lists, depth);
-                &fused
+                self.looked_at(request, &question, &fused)?
             }
         };
-        let page = || list.iter().skip(request.offset).take(request.k);
-        let shown: HashSet<u32> = page().map(|found| found.position).collect();
-        let shares = lists.map(|part, list| shares(list, adds.get(part), &shown));
+        let weak = request.mode == Mode::Fused && !ranked.iter().any(|title| title.is_likely(Confidence::WEAK));
+        let page = || ranked.iter().skip(request.offset).take(request.k);
+        let shown: HashSet<u32> = page().map(|title| title.found.position).collect();
+        let shares =
+            lists.map(|part, list| shares(list, found.get(part).copied().unwrap_or_default(), adds.get(part), &shown));
         timings.fuse = began.elapsed();
         let mut hits = Vec::new();
-        for (rank, found) in (request.offset + 1..).zip(page()) {
+        for (rank, &Ranked { found, title_match, confidence }) in (request.offset + 1..).zip(page()) {
             let (opened, position) = self.locate(found.position);
             let Document { id, title, fields } = opened.segment.document(position)?;
             let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&found.position)?))).collect();
-            hits.push(Hit { rank, id, title, fields, score: found.score, parts });
+            hits.push(Hit { rank, id, title, fields, score: found.score, parts, confidence, title_match });
         }
         timings.total = begin.elapsed();
-        Ok(Answer { hits, total, query, timings })
+        Ok(Answer { hits, weak, unlikely, total, query, timings })
+    }
+
+    /// Adds to each list the titles that other parts found, with their scores. A title that a part would never find, such as one
+    /// without any word of the query, is not added.
+    fn complete(&self, lists: &mut ByPart<Vec<Found>>, question: &Question<'_>) -> Result<()> {
+        let mut all: Vec<u32> = lists.iter().flat_map(|(_, list)| list.iter().map(|hit| hit.position)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let missing = lists.map(|_, list| {
+            let listed: HashSet<u32> = list.iter().map(|hit| hit.position).collect();
+            all.iter().copied().filter(|position| !listed.contains(position)).collect::<Vec<u32>>()
+        });
+        for (part, missing) in missing.iter() {
+            let scores = finder(part).scores(self, question, missing)?;
+            let mut list = lists.get(part).cloned().unwrap_or_default();
+            let hits = missing.iter().zip(scores).map(|(&position, score)| Found { position, score });
+            list.extend(hits.filter(|hit| hit.score != 0.0));
+            lists.insert(part, list);
+        }
+        Ok(())
+    }
+
+    /// Returns the first titles of a fused list that reach the confidence of the request, those of its page and before it, and the number
+    /// of those left out. The best
+    /// titles of the list get a second look first.
+    fn looked_at(&self, request: &Request, question: &Question<'_>, list: &[Found]) -> Result<(Vec<Ranked>, usize)> {
+        let statistics = self.statistics();
+        let idf = |term: &String| {
+            let with = statistics.titles_with(term)?;
+            Ok(((statistics.titles.saturating_sub(with) as f32 + 0.5) / (with as f32 + 0.5)).ln_1p())
+        };
+        let weights = self.fusion.title_match;
+        let is_sum = self.fusion.method == FusionMethod::Linear && weights != TitleMatch::default();
+        let query = QueryMatch::new(question.text, self.fusion.analysis, weights, idf)?;
+        let mut scratch = Scratch::default();
+        let (mut ranked, mut unlikely): (Vec<Ranked>, usize) = (Vec::new(), 0);
+        for (number, some) in list.chunks(LOOKED_AT).enumerate() {
+            if ranked.len() >= request.offset.saturating_add(request.k) {
+                break;
+            }
+            let mut positions: Vec<u32> = some.iter().map(|hit| hit.position).collect();
+            positions.sort_unstable();
+            let cosines = match question.vector {
+                Some(_) => finder(Part::Vectors).scores(self, question, &positions)?,
+                None => Vec::new(),
+            };
+            let look = |found: &Found| -> Result<Ranked> {
+                let (opened, position) = self.locate(found.position);
+                let (adds, coverage) = query.compare(opened.segment.line(position)?.title, &mut scratch);
+                let place = positions.binary_search(&found.position).ok();
+                let cosine = place.and_then(|place| cosines.get(place)).copied();
+                let title_match = (is_sum && number == 0).then_some(adds);
+                let score = found.score + title_match.map_or(0.0, |adds| adds.sum());
+                let found = Found { position: found.position, score };
+                Ok(Ranked { found, title_match, confidence: self.confidence.of(cosine, coverage) })
+            };
+            let mut looked = some.iter().map(look).collect::<Result<Vec<Ranked>>>()?;
+            if number == 0 {
+                looked.sort_unstable_by(|a, b| Found::best_first(&a.found, &b.found));
+            }
+            let before = ranked.len() + unlikely;
+            ranked.extend(looked.into_iter().filter(|title| title.is_likely(request.min_confidence)));
+            unlikely = before + some.len() - ranked.len();
+        }
+        Ok((ranked, unlikely))
     }
 
     /// Answers several requests on all threads.
@@ -169,9 +266,24 @@ impl Index {
         self.segments.iter().map(in_segment).collect()
     }
 
+    /// Returns the vector of a query, or none if the model knows no part of its words. If it was corrected, the vector is the mean of both
+    /// spellings' vectors, so that a cosine is the mean of both cosines: a correction may be wrong.
+    fn query_vector(&self, typed: &str, corrected: Option<&str>) -> Vec<f32> {
+        let mut known: Vec<&str> = std::iter::once(typed).chain(corrected).collect();
+        known.retain(|text| self.model.model.dictionary().knows_a_word(text));
+        let vectors = self.model.queries.embed(&known);
+        match known.len() {
+            2 => {
+                let (typed, corrected) = vectors.split_at(vectors.len() / 2);
+                typed.iter().zip(corrected).map(|(a, b)| (a + b) / 2.0).collect()
+            }
+            _ => vectors,
+        }
+    }
+
     fn query(&self, query: &str) -> Result<QueryFacts> {
         let dictionary = self.model.model.dictionary();
-        let mut facts = QueryFacts { words: Vec::new(), has_vector: dictionary.knows_a_word(query) };
+        let mut facts = QueryFacts { has_vector: dictionary.knows_a_word(query), ..QueryFacts::default() };
         let (mut known, statistics) = (HashSet::new(), self.statistics());
         for word in text::words(query) {
             if !known.insert(word.clone()) {
@@ -216,11 +328,12 @@ pub(crate) fn unknown_field(found: &str, known: &[String]) -> Error {
     bad_request("filters", expected, format!("one on `{}`", shortened(found)))
 }
 
-/// The place in a list of each title that is shown, and what it adds to a fusion, if there is one.
-fn shares(list: &[Found], adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
+/// Returns the share of a part in each title that is shown. The part found the first `found` titles of the list, and was asked for
+/// the scores of the others. `adds` is what each adds to a fusion, if there is one.
+fn shares(list: &[Found], found: usize, adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
     let share = |(at, hit): (usize, &Found)| {
         let adds = adds.and_then(|adds| adds.get(at)).map(|&(_, adds)| adds as f32);
-        (hit.position, Share { rank: at + 1, score: hit.score, adds })
+        (hit.position, Share { rank: (at < found).then_some(at + 1), score: hit.score, adds })
     };
     list.iter().enumerate().filter(|(_, hit)| shown.contains(&hit.position)).map(share).collect()
 }

@@ -69,6 +69,8 @@ const fusedGap = (answer, lists) => {
   if (!first || !second) return "";
   const adds = (of, part) => (of.parts[part] && of.parts[part].adds) || 0;
   const parts = Object.keys({ ...first.parts, ...second.parts }).map(part => `${part} ${signed(adds(first, part) - adds(second, part), 4)}`);
+  const look = of => Object.values(of.title_match || {}).reduce((sum, adds) => sum + adds, 0);
+  if (first.title_match || second.title_match) parts.push(`words of the title ${signed(look(first) - look(second), 4)}`);
   return make("p", {}, `In the fused list it has ${signed(first.score, 4)} and the other ${signed(second.score, 4)}: ${parts.join(", ")}.`);
 };
 const gapTable = (answer, lists) => {

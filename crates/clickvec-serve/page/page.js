@@ -55,7 +55,7 @@ const marked = (title, words, keywords) => {
 };
 const scores = hit => {
   const of = Object.entries(hit.parts), parts = of.length > 1 ? [`score ${signed(hit.score, 4)}`] : [];
-  for (const [part, { score, rank }] of of) parts.push(`${SCORES[part] || part} ${signed(score, part === "words" ? 2 : 3)} (#${rank})`);
+  for (const [part, { score, rank }] of of) parts.push(`${SCORES[part] || part} ${signed(score, part === "words" ? 2 : 3)}${rank ? ` (#${rank})` : ""}`);
   return [...parts, hit.id, ...Object.entries(hit.fields).map(([name, value]) => `${name}: ${value}`)].join(" · ");
 };
 // A hand with its thumb up or down; fonts do not all have one.
@@ -88,7 +88,9 @@ const listOf = (answer, heading) => {
   });
   const section = make("section", { "aria-label": heading });
   if (heading) section.append(make("h2", {}, heading));
-  section.append(rows.length ? make("ol", {}, ...rows) : make("p", { class: "note" }, "No title."));
+  if (answer.corrected) section.append(make("p", { class: "note" }, "Searched for ", make("b", {}, answer.corrected), "."));
+  if (answer.weak && rows.length) section.append(make("p", { class: "note" }, "Weak matches: no title is likely to be what was meant."));
+  section.append(rows.length ? make("ol", {}, ...rows) : make("p", { class: "note" }, answer.weak ? "No title is a likely match." : "No title."));
   return section;
 };
 const known = answer => {

@@ -297,6 +297,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
     for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
         let request = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);
+        let request = request.with_min_confidence(0.0);
         let answer = index.search(&request)?;
         let is_found = |part| answer.hits.iter().any(|hit| hit.parts.get(part).is_some());
         for part in index.parts(Mode::Fused)? {

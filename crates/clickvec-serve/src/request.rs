@@ -168,7 +168,12 @@ fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Fault> {
         }
         let value = match name.as_str() {
             "k" | "offset" => parsed::<usize>(&name, &text, "a whole number of 0 or more")?.into(),
-            "keywords" | "matched" => parsed::<bool>(&name, &text, "true or false")?.into(),
+            "min_confidence" => {
+                // JSON has no NaN, which would come out as null.
+                let number = parsed::<serde_json::Number>(&name, &text, "a probability from 0 to 1")?;
+                Value::Number(number)
+            }
+            "as_typed" | "keywords" | "matched" => parsed::<bool>(&name, &text, "true or false")?.into(),
             _ => Value::String(text),
         };
         let field = if name == "q" { "query" } else { &name };

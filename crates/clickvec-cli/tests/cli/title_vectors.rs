@@ -68,7 +68,8 @@ fn an_index_searches_with_them_and_its_sums_are_explained() {
         for query in ["red hammer", "hamers in red"] {
             let explained = folder.run(&["explain", "rank", "four.index", query, "-k=7", "--json"]);
             let lines = explained.code(0).json_lines();
-            let found = folder.run(&["search", "four.index", query, "-k=7", "--json"]).code(0).json_lines();
+            let found =
+                folder.run(&["search", "four.index", query, "-k=7", "--as-typed", "--json"]).code(0).json_lines();
             let results = found[0]["results"].as_array().unwrap();
             assert_eq!((lines.len(), results.len()), (7, 7));
             for (line, result) in lines.iter().zip(results) {

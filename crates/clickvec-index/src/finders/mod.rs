@@ -26,6 +26,16 @@ pub(crate) trait Finder: Sync {
     /// Returns the best titles for a query, best first, by their positions among those of all segments.
     fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>>;
 
+    /// Returns the scores of titles by their positions, in ascending order, as a search would find them; 0 for a title that it would not
+    /// find.
+    fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
+        let score = |&position: &u32| {
+            let (opened, position) = index.locate(position);
+            self.score(index, question.text, opened.segment.line(position)?.title)
+        };
+        positions.iter().map(score).collect()
+    }
+
     /// Returns the score of one title.
     fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32>;
 
@@ -66,6 +76,25 @@ impl Question<'_> {
         hits.truncate(self.k);
         Ok(hits)
     }
+}
+
+/// Calls `each` with each segment that has some of these positions, which ascend, and with those positions in it.
+fn by_segment(
+    index: &Index,
+    positions: &[u32],
+    mut each: impl FnMut(&Opened, &[u32]) -> Result<Vec<f32>>,
+) -> Result<Vec<f32>> {
+    let mut scores = Vec::with_capacity(positions.len());
+    let mut rest = positions;
+    while let Some(&first) = rest.first() {
+        let (opened, _) = index.locate(first);
+        let end = u64::from(opened.first) + opened.segment.len() as u64;
+        let (here, later) = rest.split_at(rest.partition_point(|&position| u64::from(position) < end));
+        let here: Vec<u32> = here.iter().map(|position| position - opened.first).collect();
+        scores.extend(each(opened, &here)?);
+        rest = later;
+    }
+    Ok(scores)
 }
 
 /// Returns the finder of a part.

@@ -3,7 +3,7 @@
 use clickvec::index::{Hit, SearchScratch};
 use clickvec::internals::index::Scope;
 
-use super::{Finder, Question};
+use super::{Finder, Question, by_segment};
 use crate::error::Result;
 use crate::facts::{PartFacts, TeacherFacts};
 use crate::fusion::Fusion;
@@ -25,6 +25,17 @@ impl Finder for ByTeacher {
             let scope = Scope { allowed: allowed.as_deref(), blocks: None };
             let vectors = opened.teacher.made(teacher, &opened.segment.titles)?;
             Ok(vectors.search_in(&vector, question.k, &scope, &mut SearchScratch::default())?.to_vec())
+        })
+    }
+
+    fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
+        let teacher = index.fusion.teacher.as_ref();
+        let Some((teacher, vector)) = teacher.and_then(|teacher| Some((teacher, teacher.vector(question.text)?)))
+        else {
+            return Ok(vec![0.0; positions.len()]);
+        };
+        by_segment(index, positions, |opened, here| {
+            opened.teacher.made(teacher, &opened.segment.titles)?.scores(&vector, here)
         })
     }
 

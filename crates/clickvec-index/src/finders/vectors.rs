@@ -3,7 +3,7 @@
 use clickvec::index::Hit;
 use clickvec::internals::math::score::score;
 
-use super::{Finder, Question};
+use super::{Finder, Question, by_segment};
 use crate::error::Result;
 use crate::facts::{PartFacts, VectorFacts, VectorSearch};
 use crate::fusion::Fusion;
@@ -21,6 +21,11 @@ impl Finder for ByVectors {
         question.over_segments(index, |opened, allowed| {
             opened.segment.vectors.search(vector, question.k, question.reach, allowed.as_deref())
         })
+    }
+
+    fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
+        let Some(vector) = question.vector else { return Ok(vec![0.0; positions.len()]) };
+        by_segment(index, positions, |opened, here| opened.segment.vectors.index.scores(vector, here))
     }
 
     /// 0 if the model knows no word of the query, whose vector then means nothing.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use clickvec::index::Hit;
 use clickvec::internals::text;
 
-use super::{Finder, Question};
+use super::{Finder, Question, by_segment};
 use crate::answer::WordShare;
 use crate::bits;
 use crate::error::Result;
@@ -28,6 +28,12 @@ impl Finder for ByWords {
             let is_allowed = |position| allowed.as_ref().is_none_or(|bits| bits::has(bits, position));
             opened.segment.words.search(&terms, question.k, &statistics, &is_allowed)
         })
+    }
+
+    fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
+        let terms = text::terms(question.text, index.fusion.analysis);
+        let statistics = index.statistics();
+        by_segment(index, positions, |opened, here| opened.segment.words.scores(&terms, here, &statistics))
     }
 
     /// The sum of what the words add, nearly to the last bit that of a search.

@@ -34,13 +34,14 @@ pub(crate) const MODEL_FILE: &str = "model.safetensors";
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// The names of all parts, and their kinds. An index with any other is refused.
-const KNOWN: [(&str, &[&str]); 11] = [
+const KNOWN: [(&str, &[&str]); 12] = [
     ("model", &["safetensors"]),
     ("titles", &["table"]),
     ("vectors", &["f32", "f16", "int8"]),
     ("words", &["tantivy"]),
     ("fields", &["columns"]),
     ("fusion", &["json"]),
+    ("confidence", &["json"]),
     ("trigrams", &["lists"]),
     ("teacher", &["ranker"]),
     ("canaries", &["json"]),

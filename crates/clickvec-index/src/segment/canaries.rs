@@ -47,8 +47,8 @@ pub(crate) struct Canary {
     words: Vec<f32>,
 }
 
-/// Queries of two or three words each, from titles that are spread over all.
-fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
+/// Returns queries of two or three words each, from titles that are spread over all.
+pub(crate) fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
     let count = count.min(titles.len());
     let query = |number: usize| {
         let position = (number as u128 * titles.len() as u128 / count as u128) as u32;

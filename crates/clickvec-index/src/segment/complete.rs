@@ -7,6 +7,7 @@ use clickvec_eval::internals::LetterTrigrams;
 use super::canaries;
 use super::fields::Fields;
 use super::ids::{IDS_FILE, Ids};
+use crate::confidence::Confidence;
 use crate::error::Result;
 use crate::folder::FolderWriter;
 use crate::fusion::Fusion;
@@ -66,6 +67,7 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
         let words = Words::open_in(&path)?;
         canaries::write(folder, canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?)?;
         fusion.write(folder)?;
+        Confidence::measure(&vectors, &titles, model)?.write(folder)?;
     }
     vectors.write(folder)?;
     drop(vectors);

@@ -14,6 +14,7 @@ use clickvec_eval::internals::TrigramLists;
 use clickvec_tables::shown::shortened;
 
 use crate::answer::Document;
+use crate::confidence::Confidence;
 use crate::error::{Result, malformed, mismatch};
 use crate::folder::{FileEntry, Folder};
 use crate::fusion::Fusion;
@@ -41,6 +42,8 @@ pub(crate) struct Segment {
     pub(crate) canaries: Vec<Canary>,
     /// That of the index, in its first segment.
     pub(crate) fusion: Option<Fusion>,
+    /// That of the index, in its first segment.
+    pub(crate) confidence: Option<Confidence>,
     pub(crate) trigrams: Option<TrigramLists>,
 }
 
@@ -77,7 +80,7 @@ impl Segment {
     /// Returns what the files of a folder are, without reading them.
     pub(crate) fn identity(folder: &Folder) -> String {
         let of = |part: &&str| folder.parts().get(*part).map(|part| format!("{:?}", part.files));
-        ["titles", "vectors", "words", "fusion", "trigrams", "teacher"].iter().filter_map(of).collect()
+        ["titles", "vectors", "words", "fusion", "confidence", "trigrams", "teacher"].iter().filter_map(of).collect()
     }
 
     /// Opens a segment. Its files are mapped, and only small ones are read.
@@ -103,26 +106,28 @@ impl Segment {
             fields: Fields::open(folder, count)?,
             canaries: if folder.has("canaries") { folder.json(canaries::CANARIES_FILE)? } else { Vec::new() },
             fusion: if folder.has("fusion") { Some(Fusion::open(folder)?) } else { None },
+            confidence: if folder.has("confidence") { Some(Confidence::open(folder)?) } else { None },
             trigrams: trigrams::open_lists(folder, count)?,
         })
     }
 
     /// Makes a segment of titles and their vectors in memory.
-    pub(crate) fn in_memory(titles: TitleLines, vectors: FlatIndex) -> Result<Segment> {
+    pub(crate) fn in_memory(titles: TitleLines, vectors: FlatIndex, fusion: Fusion) -> Result<Segment> {
         let vectors = Vectors::in_memory(vectors)?;
-        let words = Words::in_memory(titles.texts())?;
+        let words = Words::in_memory(titles.texts(), fusion.analysis)?;
         Ok(Segment {
             path: PathBuf::from("the index in memory"),
             identity: String::new(),
             files: BTreeMap::new(),
             on_disk: BTreeMap::new(),
             ids: Ids::new(&titles),
-            vectors,
             words,
             fields: Fields::new(&titles),
             canaries: Vec::new(),
-            fusion: Some(Fusion::default()),
+            fusion: Some(fusion),
+            confidence: None,
             trigrams: None,
+            vectors,
             titles,
         })
     }

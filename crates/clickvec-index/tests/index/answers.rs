@@ -1,14 +1,18 @@
 //! What an index answers, compared with the library's own searches.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clickvec::tables::Title;
 use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
-use clickvec_index::{Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, Hit, Index, Mode, Part, Request, Share};
+use clickvec_index::{
+    Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, FusionFacts, Hit, Index, Mode, Part, Request, TitleMatch,
+};
 
 use crate::world::{
-    MODES, QUERIES, World, adds, all_titles, build, field_names, fields, found, search, titles, weights, word_facts,
+    MODES, QUERIES, World, adds, all_titles, as_fused, build, field_names, fields, found, search, titles, weights,
+    word_facts,
 };
 
 #[test]
@@ -77,7 +81,7 @@ fn words_score_like_our_bm25_at_the_same_parameters() {
 fn the_first_titles_by_words_are_those_of_the_whole_list() {
     let world = World::new();
     let path = world.folder.path().join("many");
-    for bm25 in [Bm25::USUAL, Bm25::new(0.5, 0.4).unwrap()] {
+    for bm25 in [Bm25::TITLES, Bm25::new(1.2, 0.75).unwrap()] {
         build(&path, &world.model, &many(), &Fusion { bm25, ..Fusion::default() });
         let index = Index::open(&path).unwrap();
         for query in ["kit", "with kit", "white seat with kit", "in ft with", "nylon drywall anchor in"] {
@@ -102,14 +106,15 @@ fn both_are_fused_as_the_library_fuses() {
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let rank = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
     for method in [FusionMethod::Linear, FusionMethod::MinMax, FusionMethod::ZScore, rank] {
-        let fusion = Fusion { method, weights: weights(0.7, 0.3), custom: true, ..Fusion::default() };
+        let title_match = TitleMatch::default();
+        let fusion = Fusion { method, weights: weights(0.7, 0.3), title_match, custom: true, ..Fusion::default() };
         let path = world.folder.path().join("fused");
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
         assert_eq!((index.facts().fusion.weights, index.fusion()), (fusion.weights, &fusion));
         let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
         let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
-        let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=1.2,b=0.75", &corpus).unwrap();
+        let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=0.5,stem=1,split=1", &corpus).unwrap();
         let bm25: Arc<dyn Ranker> = Arc::from(bm25);
         let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);
         let candidates = fused.candidates(&titles).unwrap();
@@ -117,8 +122,8 @@ fn both_are_fused_as_the_library_fuses() {
             let expected = candidates.search(query, 10).unwrap();
             let answer = search(&index, query, Mode::Fused, 10);
             assert_eq!(answer.hits.len(), expected.len(), "{query}");
-            for (hit, expected) in answer.hits.iter().zip(&expected) {
-                assert!((hit.score - expected.score).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected:?}");
+            for (hit, expected) in as_fused(method, &answer.hits, &expected) {
+                assert!((hit.score - expected).abs() < 1e-5, "{query} {method:?}: {hit:?} {expected}");
                 // Each share is the place in the list of that part.
                 assert!(hit.parts.iter().count() > 0);
             }
@@ -126,38 +131,31 @@ fn both_are_fused_as_the_library_fuses() {
     }
 }
 
-/// Nobody said how: scores from 0 to 1 of the same weight, from lists of 300 titles.
 #[test]
-fn without_a_fusion_both_count_alike() {
+fn without_a_fusion_scores_are_cosines_and_a_little_of_bm25() {
     let world = World::new();
     let (path, titles) = (world.folder.path().join("unfitted"), many());
     build(&path, &world.model, &titles, &Fusion::default());
     let index = Index::open(&path).unwrap();
-    let facts = index.facts();
-    assert!(!index.fusion().custom && !facts.fusion.custom);
-    assert_eq!((facts.fusion.method, facts.fusion.weights), (FusionMethod::MinMax, weights(0.5, 0.5)));
-    assert!(titles.len() > facts.fusion.depth && facts.fusion.depth == 300);
-    let position = |id: &str| titles.iter().position(|title| title.id == id).unwrap() as u32;
-    for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa"] {
-        let list = |mode| -> Vec<clickvec::index::Hit> {
-            let hits = search(&index, query, mode, 300).hits;
-            hits.iter().map(|hit| clickvec::index::Hit { position: position(&hit.id), score: hit.score }).collect()
-        };
-        let (vectors, words) = (list(Part::Vectors), list(Part::Words));
-        assert!(vectors.len() == 300 && !words.is_empty(), "{query}: {} {}", vectors.len(), words.len());
-        let expected = ranker::fuse_hits(&[&vectors, &words], &[0.5, 0.5], FusionMethod::MinMax, 300);
-        let found = search(&index, query, Mode::Fused, 20).hits;
-        assert_eq!(found.len(), 20);
-        for (hit, expected) in found.iter().zip(&expected) {
-            assert!((hit.score - expected.score).abs() < 1e-5, "{query}: {hit:?} {expected:?}");
-            let [vectors, words] = [Part::Vectors, Part::Words].map(|part| adds(hit, part).unwrap_or(0.0));
-            assert!((0.0..=0.5).contains(&vectors) && (0.0..=0.5).contains(&words), "{query}: {hit:?}");
+    let FusionFacts { method, weights: found, custom, depth, .. } = index.facts().fusion;
+    assert_eq!((method, found, custom, depth), (FusionMethod::Linear, weights(1.0, 0.025), false, 300));
+    assert!(titles.len() > depth);
+    for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa 12 in."] {
+        let [vectors, words] = [Part::Vectors, Part::Words].map(|part| {
+            let hits = search(&index, query, part, titles.len()).hits;
+            hits.into_iter().map(|hit| (hit.id, hit.score)).collect::<HashMap<String, f32>>()
+        });
+        let hits = search(&index, query, Mode::Fused, 150).hits;
+        for hit in &hits {
+            let look = hit.title_match.map_or(0.0, |look| look.sum());
+            let expected = vectors[&hit.id] + 0.025 * words.get(&hit.id).copied().unwrap_or(0.0) + look;
+            assert!((hit.score - expected).abs() < 1e-5, "{query}: {hit:?} {expected}");
+            assert_eq!(hit.title_match.is_some(), hit.rank <= 100, "{hit:?}");
         }
-        // The first of a list has all that the list can give.
-        let is_first = |hit: &Hit, part| {
-            hit.parts.get(part).is_some_and(|share: &Share| share.rank == 1 && share.adds == Some(0.5))
-        };
-        assert!([Part::Vectors, Part::Words].iter().all(|&part| found.iter().any(|hit| is_first(hit, part))));
+        // A title that one part alone found has its score by the other too.
+        assert!(hits.iter().any(|hit| hit.parts.iter().any(|(_, share)| share.rank.is_none())), "{query}");
+        assert!(hits.is_sorted_by(|a, b| a.score >= b.score), "{query}");
+        assert!(hits.iter().any(|hit| hit.title_match.is_some_and(|look| look.sum() > 0.0)), "{query}");
     }
 }
 
@@ -166,7 +164,8 @@ fn without_a_fusion_both_count_alike() {
 fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
     let world = World::new();
     let (path, titles) = (world.folder.path().join("unfitted"), many());
-    build(&path, &world.model, &titles, &Fusion::default());
+    let fusion = Fusion { method: FusionMethod::MinMax, weights: weights(0.5, 0.5), ..Fusion::default() };
+    build(&path, &world.model, &titles, &fusion);
     let index = Index::open(&path).unwrap();
     let query = "white seat with kit";
     for depth in [100, 300, 700] {
@@ -174,7 +173,7 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
             index.search(&Request::new(query, Mode::Fused).with_k(4 * titles.len()).with_depth(depth)).unwrap().hits;
         let last = |part: Part| {
             let last = hits.iter().filter_map(|hit| hit.parts.get(part)).max_by_key(|share| share.rank).unwrap();
-            (last.rank, last.adds.unwrap())
+            (last.rank.unwrap(), last.adds.unwrap())
         };
         // All lists of the vectors go on; the words end at some point, and what has none of them would score 0.
         assert_eq!(last(Part::Vectors), (depth, 0.0), "{depth}");
@@ -188,7 +187,7 @@ fn a_list_is_complete_if_it_is_shorter_than_was_asked() {
             title: format!("{} seat number", if n % 7 < 2 { "zynqo" } else { "oak" }),
         })
         .collect();
-    build(&path, &world.model, &alike, &Fusion::default());
+    build(&path, &world.model, &alike, &fusion);
     let index = Index::open(&path).unwrap();
     for (query, k) in [("zynqo", 10), ("zynqo", 1000), ("zynqo seat", 10)] {
         let hits = search(&index, query, Mode::Fused, k).hits;

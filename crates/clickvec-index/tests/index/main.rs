@@ -3,8 +3,10 @@
 mod analysis;
 mod answers;
 mod building;
+mod confidence;
 mod faults;
 mod formats;
+mod spelling;
 mod teacher;
 mod trigrams;
 mod updates;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::model::Model;
 use clickvec::tables::{Title, read_titles};
+use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::IndexBuilder;
 use clickvec_index::{
     Answer, ByPart, Document, Fusion, Hit, Index, Mode, Part, PartFacts, Request, VectorFormat, WordFacts, finish,
@@ -103,7 +104,7 @@ pub(crate) fn all_titles(index: &Index) -> Vec<Title> {
 pub(crate) const MODES: [Mode; 3] = [Mode::Alone(Part::Vectors), Mode::Alone(Part::Words), Mode::Fused];
 
 pub(crate) fn search(index: &Index, query: &str, mode: impl Into<Mode>, k: usize) -> Answer {
-    index.search(&Request::new(query, mode).with_k(k)).unwrap()
+    index.search(&Request::new(query, mode).with_k(k).with_min_confidence(0.0).as_typed()).unwrap()
 }
 
 /// Ids and bits of scores.
@@ -114,4 +115,16 @@ pub(crate) fn found(answer: &Answer) -> Vec<(String, u32)> {
 pub(crate) fn document(id: &str, title: &str, brand: &str) -> Document {
     let fields = [("brand".to_owned(), brand.to_owned())].into_iter().collect();
     Document { id: id.to_owned(), title: title.to_owned(), fields }
+}
+
+/// Pairs hits with the scores that the library expects. Sums of scores as they are differ by what the library takes from all scores of
+/// a list.
+pub(crate) fn as_fused<'h>(
+    method: FusionMethod,
+    hits: &'h [Hit],
+    expected: &[clickvec::index::Hit],
+) -> impl Iterator<Item = (&'h Hit, f32)> {
+    let first = hits.first().zip(expected.first()).filter(|_| method == FusionMethod::Linear);
+    let shift = first.map_or(0.0, |(hit, expected)| hit.score - expected.score);
+    hits.iter().zip(expected.iter().map(move |expected| expected.score + shift).collect::<Vec<_>>())
 }

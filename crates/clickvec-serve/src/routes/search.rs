@@ -31,6 +31,11 @@ pub(super) struct SearchRequest {
     filters: Vec<String>,
     index: Option<String>,
     generation: Option<String>,
+    /// Titles of a lower confidence are left out.
+    min_confidence: Option<f32>,
+    /// Whether words that no title has stay as they are.
+    #[serde(default)]
+    as_typed: bool,
     #[serde(default)]
     keywords: bool,
     #[serde(default)]
@@ -64,6 +69,11 @@ struct Found<'a> {
     /// Titles that meet the conditions.
     total: u64,
     has_vector: bool,
+    /// What was searched for, if words were corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected: Option<String>,
+    /// Whether no title is likely to be a good match.
+    weak: bool,
     words: Vec<QueryWord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
@@ -99,7 +109,8 @@ pub(super) async fn by_body(
 }
 
 async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> Result<Response, Fault> {
-    let SearchRequest { query, queries, k, offset, mode, filters, index, generation, keywords, matched } = request;
+    let SearchRequest { query, queries, k, offset, mode, filters, index, generation, .. } = request;
+    let SearchRequest { min_confidence, as_typed, keywords, matched, .. } = request;
     let is_batch = queries.is_some();
     let queries = match (query, queries) {
         (Some(query), None) => vec![query],
@@ -111,6 +122,9 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
     let (k, offset) =
         (k.map_or(clickvec_index::DEFAULT_K.min(service.config.limits.results), |WholeNumber(k)| k), offset.0);
     check_page(service, queries.len(), k, offset)?;
+    if let Some(found) = min_confidence.filter(|least| !(0.0..=1.0).contains(least)) {
+        return Err(Fault::field("min_confidence", "a probability from 0 to 1", found.to_string()));
+    }
     let filter = |text: &String| text.parse::<Filter>().map_err(|error| error.within("filters"));
     let filters = filters.iter().map(filter).collect::<Result<Vec<_>, _>>()?;
     let generation = service.generation(index.as_deref(), generation.as_deref())?;
@@ -122,11 +136,13 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
         let mut stages = Vec::new();
         let mut answers = Vec::with_capacity(queries.len());
         for query in &queries {
-            let request = Request::new(query.as_str(), mode)
+            let mut request = Request::new(query.as_str(), mode)
                 .with_k(k)
                 .with_offset(offset)
                 .with_filters(filters.clone())
                 .with_deadline(end);
+            request.min_confidence = min_confidence.unwrap_or(request.min_confidence);
+            request.corrects = !as_typed;
             let answer = generation.index.search(&request)?;
             add_stages(&mut stages, &answer.timings);
             answers.push(found(&generation, query, mode, answer, Marks { keywords, matched })?);
@@ -182,6 +198,8 @@ fn found<'a>(
         mode,
         total: answer.total,
         has_vector: answer.query.has_vector,
+        corrected: answer.query.corrected,
+        weak: answer.weak,
         words: answer.query.words,
         keywords,
         results: answer.hits.into_iter().map(title).collect(),

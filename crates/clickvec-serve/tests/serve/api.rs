@@ -27,9 +27,23 @@ fn search_finds_titles_by_get_and_by_post() {
     assert!(vectors["keywords"].is_array() && vectors["results"][0]["keywords"].is_array());
     assert!(vectors["results"][0]["matched"].is_null());
     let matched = service.get("/search?q=leather+SOFAS&mode=words&matched=true").is(200);
-    assert_eq!(matched["results"][0]["matched"], json!(["leather"]), "{matched}");
+    assert_eq!(matched["results"][0]["matched"], json!(["leather", "sofa"]), "{matched}");
     let posted = service.post("/search", r#"{"query":"leather SOFAS","mode":"words","matched":true}"#).is(200);
     assert_eq!(posted, matched);
+}
+
+#[test]
+fn typing_errors_are_corrected_unless_the_words_are_to_stay_as_typed() {
+    let service = Service::start();
+    let corrected = service.get("/search?q=leathr+sofa&min_confidence=0").is(200);
+    assert_eq!((&corrected["corrected"], &corrected["weak"]), (&json!("leather sofa"), &json!(false)), "{corrected}");
+    let typed = service.get("/search?q=leathr+sofa&min_confidence=0&as_typed=true").is(200);
+    assert!(typed["corrected"].is_null(), "{typed}");
+    let body = json!({"query": "leathr sofa", "min_confidence": 0, "as_typed": true}).to_string();
+    assert_eq!(service.post("/search", body).is(200), typed);
+    for least in ["2", "-0.1", "NaN", "x"] {
+        service.get(&format!("/search?q=sofa&min_confidence={least}")).refuses(422, "a probability from 0 to 1");
+    }
 }
 
 #[test]

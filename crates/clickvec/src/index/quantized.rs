@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use hashbrown::HashSet;
 
@@ -44,6 +45,8 @@ pub struct QuantizedIndex {
     codes: Codes,
     /// Codes of the same vectors, or some of them, in other blocks.
     copies: Option<Codes>,
+    /// The row of each vector in the codes, if there are no other numbers of the vectors and the rows are in another order.
+    row_of_vector: OnceLock<Vec<u32>>,
 }
 
 impl QuantizedIndex {
@@ -51,7 +54,7 @@ impl QuantizedIndex {
     /// memory.
     pub fn new(flat: FlatIndex) -> QuantizedIndex {
         let codes = Codes::encode(flat.dimension(), flat.vectors(), None);
-        QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None }
+        QuantizedIndex::from_rows(Rows::Floats(flat), codes)
     }
 
     /// An index with codes that were computed before.
@@ -61,7 +64,7 @@ impl QuantizedIndex {
     /// [`clickvec_tables::ErrorKind::Malformed`] if their sizes do not fit the vectors.
     pub fn from_codes(flat: FlatIndex, codes: Codes) -> Result<QuantizedIndex> {
         codes.check(flat.dimension(), flat.len())?;
-        Ok(QuantizedIndex { rows: Rows::Floats(flat), codes, copies: None })
+        Ok(QuantizedIndex::from_rows(Rows::Floats(flat), codes))
     }
 
     /// An index of vectors [n, dimension] in 16 bits a number, as bits, with the codes of these.
@@ -72,7 +75,7 @@ impl QuantizedIndex {
     pub fn from_halves(dimension: usize, numbers: Shared<u16>, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::from_halves(dimension, numbers)?;
         codes.check(dimension, rows.len())?;
-        Ok(QuantizedIndex { rows, codes, copies: None })
+        Ok(QuantizedIndex::from_rows(rows, codes))
     }
 
     /// An index of `len` vectors that are what their codes say.
@@ -83,7 +86,11 @@ impl QuantizedIndex {
     pub fn from_codes_alone(dimension: usize, len: usize, codes: Codes) -> Result<QuantizedIndex> {
         let rows = Rows::from_codes(dimension, len)?;
         codes.check(dimension, len)?;
-        Ok(QuantizedIndex { rows, codes, copies: None })
+        Ok(QuantizedIndex::from_rows(rows, codes))
+    }
+
+    fn from_rows(rows: Rows, codes: Codes) -> QuantizedIndex {
+        QuantizedIndex { rows, codes, copies: None, row_of_vector: OnceLock::new() }
     }
 
     /// The index with copies of its codes, in blocks of their own that only [`QuantizedIndex::search_in`] looks at. Their low
@@ -193,6 +200,37 @@ impl QuantizedIndex {
         scratch.hits.clear();
         scratch.best.drain_into(&mut scratch.hits);
         Ok(&scratch.hits)
+    }
+
+    /// Returns the scores of the vectors at some positions, those of a search. A position without a vector has the score 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`FlatIndex::search`].
+    pub fn scores(&self, query: &[f32], positions: &[u32]) -> Result<Vec<f32>> {
+        query_length(self.dimension(), query)?;
+        let mut decoded = Vec::new();
+        let mut score = |&position: &u32| {
+            self.rows.score(query, position, (&self.codes, self.row(position)), &mut decoded).unwrap_or(0.0)
+        };
+        Ok(positions.iter().map(&mut score).collect())
+    }
+
+    /// Returns the row of the codes that a vector has, where the codes are all there is of it.
+    fn row(&self, position: u32) -> usize {
+        let (Rows::Codes { len, .. }, Some(positions)) = (&self.rows, &self.codes.rows) else {
+            return position as usize;
+        };
+        let rows = self.row_of_vector.get_or_init(|| {
+            let mut rows = vec![0; *len];
+            for (row, &position) in (0..).zip(positions.iter()) {
+                if let Some(of_vector) = rows.get_mut(position as usize) {
+                    *of_vector = row;
+                }
+            }
+            rows
+        });
+        rows.get(position as usize).map_or(0, |&row| row as usize)
     }
 
     /// The hits of [`FlatIndex::search_batch`], found faster.

@@ -119,7 +119,7 @@ fn encoded(model: &Model, titles: &[Title], output: &Path, bar: &indicatif::Prog
         builder.add(title.clone())?;
         bar.inc(1);
     }
-    finish(builder, model, &Fusion::default(), VectorFormat::default())?;
+    finish(builder, model, &Fusion::for_model(model), VectorFormat::default())?;
     Ok(Index::open(output)?)
 }
 

@@ -52,10 +52,10 @@ pub(super) fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fus
             "warning: {replaced}: the index that is replaced has a fusion of its own, and the new one has the default; `--model FUSION` gives \
              it one"
         ));
-    } else if words.is_none() && before.analysis != now.analysis && now.analysis == Analysis::EXACT {
-        let how = before.analysis;
+    } else if words.is_none() && before.analysis != now.analysis {
+        let (how, now) = (before.analysis, now.analysis);
         output::note(format_args!(
-            "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one compares them as they are; \
+            "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one by `{now}`; \
              `--words {how}`, or a fusion whose `bm25` does so, keeps that"
         ));
     }

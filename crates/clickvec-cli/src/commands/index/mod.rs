@@ -40,8 +40,8 @@ use crate::{input, output, outputs, progress};
     clickvec index --update FILE [--delete FILE] --output INDEX")]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote; or a fusion of the model and `bm25`, with `trigram` and `vectors` or without, that
-    /// `evaluate --save-rankers` wrote: searches then use it unless told otherwise. A model's index scales the scores of vectors and
-    /// words to 0 … 1, with the same weight. --join takes a fusion, for other weights than those of the indexes.
+    /// `evaluate --save-rankers` wrote: searches then use it unless told otherwise. A model's index adds a little of
+    /// BM25 to the cosine, and looks at numbers, neighbouring words and the kind of thing in the best titles. --join takes a fusion, for other weights than those of the indexes.
     #[arg(long, value_name = "MODEL", required_unless_present_any = ["join", "update", "delete"])]
     model: Option<PathBuf>,
 
@@ -56,8 +56,8 @@ pub(crate) struct Args {
 
     /// How searches by words compare them: `stem` finds `sofas` for `sofa`, by English plurals; `split` separates numbers
     /// from letters, so that `12in` finds `12 in`; `stem,split` does both and `exact` neither. A fusion has this from its
-    /// `bm25`. Updates and `clickvec update` keep it; shards get it as they are joined [default: exact; with
-    /// --join that of the indexes].
+    /// `bm25`. Updates and `clickvec update` keep it; shards get it as they are joined [default: stem,split;
+    /// with --join that of the indexes].
     #[arg(long, value_name = "HOW", conflicts_with_all = ["shard", "update", "delete"])]
     words: Option<Analysis>,
 
@@ -226,7 +226,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     let model = Model::load(member.as_deref().unwrap_or(path))?;
     let mut fusion = match &member {
         Some(_) => Fusion::read(path, model.fingerprint())?,
-        None => Fusion::default(),
+        None => Fusion::for_model(&model),
     };
     fusion.analysis = args.words.unwrap_or(fusion.analysis);
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);

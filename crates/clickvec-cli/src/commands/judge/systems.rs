@@ -47,7 +47,8 @@ impl<'a> Pool<'a> {
         let positions = self.positions();
         for mode in [Part::Words.into(), Part::Vectors.into(), Mode::Fused] {
             let search = |query: &&str| -> Result<Vec<usize>> {
-                let answer = self.index.search(&Request::new(*query, mode).with_k(self.depth))?;
+                let answer =
+                    self.index.search(&Request::new(*query, mode).with_k(self.depth).with_min_confidence(0.0))?;
                 answer.hits.iter().map(|hit| position(self.index.path(), &positions, &hit.id)).collect()
             };
             let found = searched(mode.name(), self.queries, |queries| queries.iter().map(search).collect())?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use clickvec_eval::read_queries;
-use clickvec_index::{Filter, Index, Mode};
+use clickvec_index::{Confidence, Filter, Index, Mode};
 
 use crate::answer::Answer as Exit;
 use crate::input::Lines;
@@ -50,6 +50,14 @@ pub(crate) struct Args {
     #[arg(long = "filter", value_name = "CONDITION")]
     filters: Vec<Filter>,
 
+    /// Leave out titles that are less likely than this to be a good match, from 0 to 1, in fused searches [default: 0.04; with --trec: 0].
+    #[arg(long, value_name = "P", value_parser = probability)]
+    min_confidence: Option<f32>,
+
+    /// Search for the words as they are typed. Without this, a fused search corrects words that no title has.
+    #[arg(long)]
+    as_typed: bool,
+
     /// Skip this many of the best titles: with -k 10, the third page begins after 20.
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: usize,
@@ -62,6 +70,18 @@ pub(crate) struct Args {
     /// number: 1 for the first line.
     #[arg(long)]
     trec: bool,
+}
+
+impl Args {
+    /// Returns the confidence that titles must reach. A run has all titles, for `evaluate` to judge.
+    fn min_confidence(&self) -> f32 {
+        self.min_confidence.unwrap_or(if self.trec { 0.0 } else { Confidence::LEAST })
+    }
+}
+
+fn probability(text: &str) -> Result<f32, String> {
+    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
 /// Answers the queries. The result is `No` if none of them has a result.
@@ -139,11 +159,20 @@ impl Session<'_> {
     fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
         for (query, answer) in queries.iter().zip(outcome::search(&self.index, self.args, queries)?) {
             let shown = output::printable(query);
-            if let Some(nothing) = answer.nothing {
+            if let Some(corrected) = answer.corrected.as_deref().filter(|_| !self.args.json) {
+                let corrected = output::printable(corrected);
+                output::note(format_args!(
+                    "`{shown}`: searched for `{corrected}`; `--as-typed` keeps the words as they are"
+                ));
+            }
+            if answer.weak && answer.nothing.is_none() && !self.args.json && !self.args.trec {
+                output::note(format_args!("`{shown}`: weak matches: no title is likely to be what was meant"));
+            }
+            if let Some(nothing) = &answer.nothing {
                 output::note(format_args!("`{shown}`: no results: {nothing}"));
             }
             self.answered |= !answer.results.is_empty();
-            self.printer.print(query, &answer.results, out)?;
+            self.printer.print(query, &answer, out)?;
         }
         Ok(())
     }

@@ -14,6 +14,10 @@ pub(super) struct Outcome {
     pub(super) results: Vec<Shown>,
     /// Why nothing was found.
     pub(super) nothing: Option<String>,
+    /// Whether no title is likely to be a good match.
+    pub(super) weak: bool,
+    /// What was searched for, if words were corrected.
+    pub(super) corrected: Option<String>,
 }
 
 /// A title that was found, as JSON shows it.
@@ -23,13 +27,15 @@ pub(super) struct Shown {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) score: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confidence: Option<f32>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     fields: BTreeMap<String, String>,
 }
 
 impl From<Hit> for Shown {
-    fn from(Hit { rank, id, title, fields, score, .. }: Hit) -> Shown {
-        Shown { rank, id, title, score, fields }
+    fn from(Hit { rank, id, title, fields, score, confidence, .. }: Hit) -> Shown {
+        Shown { rank, id, title, score, confidence, fields }
     }
 }
 
@@ -39,7 +45,9 @@ pub(super) fn search(index: &Index, args: &Args, queries: &[String]) -> Result<V
 }
 
 fn search_one(index: &Index, args: &Args, query: &str) -> Result<Outcome> {
-    let request = Request::new(query, args.mode).with_k(args.top as usize).with_filters(args.filters.clone());
+    let mut request = Request::new(query, args.mode).with_k(args.top as usize).with_filters(args.filters.clone());
+    request.min_confidence = args.min_confidence();
+    request.corrects = !args.as_typed;
     let answer = index.search(&request.clone().with_offset(args.offset))?;
     let nothing = if !answer.hits.is_empty() {
         None
@@ -48,7 +56,8 @@ fn search_one(index: &Index, args: &Args, query: &str) -> Result<Outcome> {
     } else {
         Some(why_nothing(&answer, args).to_owned())
     };
-    Ok(Outcome { results: answer.hits.into_iter().map(Shown::from).collect(), nothing })
+    let results = answer.hits.into_iter().map(Shown::from).collect();
+    Ok(Outcome { results, nothing, weak: answer.weak, corrected: answer.query.corrected })
 }
 
 fn why_nothing(answer: &Answer, args: &Args) -> &'static str {
@@ -59,6 +68,8 @@ fn why_nothing(answer: &Answer, args: &Args) -> &'static str {
         "the model knows none of its words"
     } else if is_filtered && answer.total == 0 {
         "no title meets the conditions of --filter"
+    } else if answer.unlikely > 0 {
+        "no title is a likely match; `--min-confidence 0` shows the nearest"
     } else if is_filtered {
         "no title that meets the conditions of --filter has any of these words"
     } else {

@@ -8,7 +8,7 @@ use clickvec_eval::trec::{RunLine, write_run_lines};
 use serde::Serialize;
 
 use super::Args;
-use super::outcome::Shown;
+use super::outcome::{Outcome, Shown};
 use crate::output;
 
 /// The tag of the runs of --trec.
@@ -44,6 +44,12 @@ enum Form {
 struct JsonAnswer<'a> {
     /// `None` if a line of standard input is not valid text.
     query: Option<&'a str>,
+    /// What was searched for, if words were corrected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    corrected: Option<&'a str>,
+    /// Whether no title is likely to be a good match.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    weak: bool,
     results: &'a [Shown],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -63,9 +69,14 @@ impl Printer {
     }
 
     /// Prints the titles that were found for a query.
-    pub(super) fn print(&mut self, query: &str, found: &[Shown], out: &mut impl Write) -> Result<()> {
+    pub(super) fn print(&mut self, query: &str, answer: &Outcome, out: &mut impl Write) -> Result<()> {
+        let found = &answer.results[..];
         match &mut self.form {
-            Form::Json => output::json_line(out, &JsonAnswer { query: Some(query), results: found, error: None }),
+            Form::Json => {
+                let Outcome { weak, corrected, .. } = answer;
+                let (query, corrected) = (Some(query), corrected.as_deref());
+                output::json_line(out, &JsonAnswer { query, corrected, weak: *weak, results: found, error: None })
+            }
             Form::Text { several, first } => {
                 let gap = if *first { "" } else { "\n" };
                 *first = false;
@@ -96,7 +107,13 @@ impl Printer {
         match &mut self.form {
             Form::Text { .. } => Ok(()),
             Form::Json => {
-                let answer = JsonAnswer { query: None, results: &[], error: Some(error.to_string()) };
+                let answer = JsonAnswer {
+                    query: None,
+                    corrected: None,
+                    weak: false,
+                    results: &[],
+                    error: Some(error.to_string()),
+                };
                 output::json_line(out, &answer)
             }
             Form::Trec { queries, .. } => {

@@ -145,8 +145,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let read = args.files();
     for output in [&args.output, &held_out_path(&args.output)] {
-        outputs::refuse_other(output, Kind::Model)?;
         written_paths(output).iter().try_for_each(|written| outputs::refuse_overwriting(written, &read))?;
+        outputs::refuse_other(output, Kind::Model)?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);

@@ -12,8 +12,9 @@ pub struct Bm25 {
 }
 
 impl Bm25 {
-    /// Those of most search engines.
-    pub const USUAL: Bm25 = Bm25 { k1: 1.2, b: 0.75 };
+    /// Those that are best for titles: a word that is repeated counts little more, and so does the length
+    /// (docs/explanation/defaults.md).
+    pub const TITLES: Bm25 = Bm25 { k1: 0.5, b: 0.4 };
 
     /// Returns these parameters if BM25 is defined for them: k₁ of 0 or more and b from 0 to 1.
     pub fn new(k1: f64, b: f64) -> Option<Bm25> {
@@ -23,7 +24,7 @@ impl Bm25 {
 
 impl Default for Bm25 {
     fn default() -> Bm25 {
-        Bm25::USUAL
+        Bm25::TITLES
     }
 }
 

@@ -20,8 +20,11 @@ use clickvec::index::Hit;
 use clickvec::internals::text::{Analysis, terms};
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::query::FuzzyTermQuery;
 use tantivy::schema::{Field, FieldType, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{TextAnalyzer, TokenizerManager};
+use tantivy::{DocSet as _, TERMINATED};
 use tantivy::{Index as TantivyIndex, IndexReader, ReloadPolicy, Score, Searcher, TantivyDocument, TantivyError, Term};
 
 use crate::error::{Error, Result, malformed};
@@ -97,10 +100,10 @@ fn failed(path: &Path, error: &TantivyError) -> Error {
 }
 
 impl Words {
-    /// Makes the lexical part of some titles in memory. Their words are compared as they are.
-    pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>) -> Result<Words> {
+    /// Makes the lexical part of some titles in memory.
+    pub(crate) fn in_memory<'t>(titles: impl Iterator<Item = &'t str>, analysis: Analysis) -> Result<Words> {
         let path = Path::new(FOLDER);
-        guarded(path, || Words::new(build(RamDirectory::create(), titles, Analysis::EXACT)?, path))
+        guarded(path, || Words::new(build(RamDirectory::create(), titles, analysis)?, path))
     }
 
     /// Opens the lexical part of a segment, after comparing the checksums of its files: tantivy panics on some damaged files, and these
@@ -162,11 +165,27 @@ impl Words {
         statistics: &Statistics<'_>,
         allowed: &dyn Fn(u32) -> bool,
     ) -> Result<Vec<Hit>> {
-        let [segment] = self.searcher.segment_readers() else { return Ok(Vec::new()) };
-        let k = k.min(segment.max_doc() as usize);
+        let k = k.min(self.len() as usize);
         if k == 0 {
             return Ok(Vec::new());
         }
+        self.with_postings(terms, statistics, |found, norms, lengths| score::best(found, norms, lengths, k, allowed))
+    }
+
+    /// Returns the scores of the titles at these positions, which ascend, as [`Words::search`] finds them; 0 for a title without any of
+    /// the terms.
+    pub(crate) fn scores(&self, terms: &[String], positions: &[u32], statistics: &Statistics<'_>) -> Result<Vec<f32>> {
+        self.with_postings(terms, statistics, |found, norms, lengths| score::scores(found, norms, lengths, positions))
+    }
+
+    /// Calls `score` with the postings of the terms, which may be repeated.
+    fn with_postings<T: Default>(
+        &self,
+        terms: &[String],
+        statistics: &Statistics<'_>,
+        score: impl FnOnce(Vec<score::Term>, &score::Norms, &FieldNormReader) -> T,
+    ) -> Result<T> {
+        let [segment] = self.searcher.segment_readers() else { return Ok(T::default()) };
         let Statistics { bm25, titles, tokens, .. } = *statistics;
         // A term that is repeated is looked up once and multiplied: a query may be thousands of times the same word.
         let counted = counted(terms);
@@ -182,7 +201,48 @@ impl Words {
                 found.push(score::Term { postings, weight });
             }
             let lengths = segment.get_fieldnorms_reader(self.field)?;
-            Ok(score::best(found, &score::Norms::new(bm25, tokens, titles), &lengths, k, allowed))
+            Ok(score(found, &score::Norms::new(bm25, tokens, titles), &lengths))
+        })
+    }
+
+    /// Returns the terms of titles within this many edits of a term, of which a swap of neighbours is one.
+    pub(crate) fn similar(&self, term: &str, edits: u8) -> Result<Vec<String>> {
+        let [segment] = self.searcher.segment_readers() else { return Ok(Vec::new()) };
+        guarded(&self.path, || {
+            let automaton = FuzzyTermQuery::new(self.term(term), edits, true).automaton()?;
+            let inverted = segment.inverted_index(self.field)?;
+            let mut stream = inverted.terms().search(automaton).into_stream()?;
+            let mut found = Vec::new();
+            while let Some((term, _)) = stream.next() {
+                found.extend(std::str::from_utf8(term).map(str::to_owned));
+            }
+            Ok(found)
+        })
+    }
+
+    /// Returns the number of titles that have all of these terms.
+    pub(crate) fn titles_with_all(&self, terms: &[&String]) -> Result<u64> {
+        let [segment] = self.searcher.segment_readers() else { return Ok(0) };
+        guarded(&self.path, || {
+            let inverted = segment.inverted_index(self.field)?;
+            let mut all = Vec::new();
+            for term in terms {
+                match inverted.read_postings(&self.term(term), IndexRecordOption::Basic)? {
+                    Some(postings) => all.push(postings),
+                    None => return Ok(0),
+                }
+            }
+            Ok(score::count_all(all))
+        })
+    }
+
+    /// Returns the position of the first title with a term.
+    pub(crate) fn first_with(&self, term: &str) -> Result<Option<u32>> {
+        let [segment] = self.searcher.segment_readers() else { return Ok(None) };
+        guarded(&self.path, || {
+            let postings =
+                segment.inverted_index(self.field)?.read_postings(&self.term(term), IndexRecordOption::Basic)?;
+            Ok(postings.map(|postings| postings.doc()).filter(|&position| position != TERMINATED))
         })
     }
 

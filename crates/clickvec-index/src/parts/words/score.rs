@@ -66,6 +66,42 @@ pub(super) fn best(
     best.take()
 }
 
+/// Returns the scores of the titles at these positions, which ascend, with the sums of [`best`].
+pub(super) fn scores(mut terms: Vec<Term>, norms: &Norms, lengths: &FieldNormReader, positions: &[u32]) -> Vec<Score> {
+    let mut sums = vec![0.0f64; positions.len()];
+    for term in &mut terms {
+        for (sum, &position) in sums.iter_mut().zip(positions) {
+            if term.postings.doc() < position {
+                term.postings.seek(position);
+            }
+            if term.postings.doc() == position {
+                *sum += term.score(norms, lengths);
+            }
+        }
+    }
+    sums.into_iter().map(|sum| sum as Score).collect()
+}
+
+/// Returns the number of titles that are in all of these postings; 0 of none.
+pub(super) fn count_all(mut all: Vec<SegmentPostings>) -> u64 {
+    all.sort_by_key(SegmentPostings::doc_freq);
+    let Some((rarest, others)) = all.split_first_mut() else { return 0 };
+    let mut count = 0;
+    while rarest.doc() != TERMINATED {
+        let title = rarest.doc();
+        let mut has_all = true;
+        for postings in &mut *others {
+            if postings.doc() < title {
+                postings.seek(title);
+            }
+            has_all &= postings.doc() == title;
+        }
+        count += u64::from(has_all);
+        rarest.advance();
+    }
+    count
+}
+
 fn term_by_term(
     terms: &mut [Term],
     norms: &Norms,

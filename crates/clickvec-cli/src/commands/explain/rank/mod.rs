@@ -82,9 +82,10 @@ fn report(ranking: &Ranking) -> Report {
 fn sums(ranking: &Ranking) -> Table {
     let parts = || ranking.summands.iter().map(|summand| summand.part);
     let largest = |title: &RankedTitle| parts().map(|part| title.added(part).abs()).fold(0.0, f64::max);
-    let largest = ranking.titles.iter().map(largest).fold(0.0, f64::max);
+    let largest = ranking.titles.iter().map(|title| largest(title).max(title.looked())).fold(0.0, f64::max);
     let mut columns = vec![Column::number(""), Column::number("sum")];
     columns.extend(parts().map(|part| Column::share(part.name(), largest)));
+    columns.extend(ranking.has_looks().then(|| Column::share("title", largest)));
     columns.extend(parts().map(|part| Column::number(score_name(part).trim_start_matches("the "))));
     columns.push(Column::long("title"));
     let mut table = Table::new(columns);
@@ -94,6 +95,7 @@ fn sums(ranking: &Ranking) -> Table {
             let added = title.added(part);
             if title.is_found_by(part) { Cell::Share(ranking.signed(added), added) } else { "–".into() }
         }));
+        row.extend(ranking.has_looks().then(|| Cell::Share(ranking.signed(title.looked()), title.looked())));
         let score = |part: Part| title.scores.get(part).map_or_else(String::new, |score| format!("{score:.3}"));
         row.extend(parts().map(|part| score(part).into()));
         row.push(title.title.as_str().into());
@@ -126,7 +128,8 @@ fn why(ranking: &Ranking, gap: &Gap<'_>) -> String {
         let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
         format!("{} {}{words}", part.part, ranking.signed(part.adds))
     };
-    let parts: Vec<String> = gap.parts.iter().map(part).collect();
-    let sum = ranking.signed(gap.parts.iter().map(|part| part.adds).sum());
+    let mut parts: Vec<String> = gap.parts.iter().map(part).collect();
+    parts.extend(ranking.has_looks().then(|| format!("title {}", ranking.signed(gap.title_match))));
+    let sum = ranking.signed(gap.above.sum - gap.below.sum);
     format!("{} above {} by {}: {}", gap.above.rank, gap.below.rank, sum.trim_start_matches('+'), parts.join(", "))
 }

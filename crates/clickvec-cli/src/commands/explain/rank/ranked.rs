@@ -5,7 +5,7 @@ use clickvec::explain::{Explainer, Word};
 use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
 use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{ByPart, Hit, Index, Mode, Part, Request, Share};
+use clickvec_index::{ByPart, Hit, Index, Mode, Part, Request, Share, TitleMatch};
 use serde::Serialize;
 
 use super::Args;
@@ -38,6 +38,8 @@ pub(super) struct RankedTitle {
     pub(super) sum: f64,
     /// What each part adds; `None` if the part did not find the title. Other parts take no part in the sum.
     adds: ByPart<Option<f64>>,
+    /// What the second look at the best titles adds; null if it got none.
+    title_match: Option<TitleMatch>,
     /// Its score by each part of the index.
     pub(super) scores: ByPart<f32>,
     pub(super) query: Vec<QueryWord>,
@@ -73,6 +75,8 @@ pub(super) struct Gap<'a> {
     pub(super) above: &'a RankedTitle,
     pub(super) below: &'a RankedTitle,
     pub(super) parts: Vec<PartGap>,
+    /// What the second look adds to the upper title less what it adds to the lower one.
+    pub(super) title_match: f64,
 }
 
 /// The difference of a part.
@@ -88,6 +92,11 @@ impl RankedTitle {
         self.adds.get(part).is_some_and(Option::is_some)
     }
 
+    /// Returns what the second look adds to the sum.
+    pub(super) fn looked(&self) -> f64 {
+        self.title_match.map_or(0.0, |look| f64::from(look.sum()))
+    }
+
     /// Returns what a part adds to the sum; a part that did not find the title adds nothing.
     pub(super) fn added(&self, part: Part) -> f64 {
         self.adds.get(part).copied().flatten().unwrap_or(0.0)
@@ -101,6 +110,7 @@ impl Ranking {
         let depth = facts.fusion.depth.max(args.top);
         // All that any part found.
         let request = Request::new(query, Mode::Fused).with_k(depth.saturating_mul(4)).with_depth(depth);
+        let request = request.with_min_confidence(0.0).as_typed();
         let hits = index.search(&request)?.hits;
         if hits.is_empty() {
             return Ok(None);
@@ -151,8 +161,9 @@ impl Ranking {
                 rank: hit.rank,
                 id: hit.id.clone(),
                 title: hit.title.clone(),
-                sum: hit.parts.iter().map(|(_, share)| added(share)).sum(),
+                sum: f64::from(hit.score),
                 adds: adds.collect(),
+                title_match: hit.title_match,
                 scores: explanation.scores,
                 query: words.iter().enumerate().map(query_word).collect(),
             });
@@ -187,7 +198,13 @@ impl Ranking {
             });
             PartGap { part, adds: above.added(part) - below.added(part), words: words.unwrap_or_default() }
         };
-        Gap { above, below, parts: self.summands.iter().map(gap).collect() }
+        let parts = self.summands.iter().map(gap).collect();
+        Gap { above, below, parts, title_match: above.looked() - below.looked() }
+    }
+
+    /// Returns whether titles got a second look.
+    pub(super) fn has_looks(&self) -> bool {
+        self.titles.iter().any(|title| title.title_match.is_some())
     }
 
     /// Shows a part of the sum; cosines differ little, and reciprocal ranks are small.
@@ -222,7 +239,8 @@ impl Ranking {
                 weight => format!("{part}: {weight:.2} times {normalised}"),
             }
         };
-        let names: Vec<&str> = self.summands.iter().map(|summand| summand.part.name()).collect();
+        let mut names: Vec<&str> = self.summands.iter().map(|summand| summand.part.name()).collect();
+        names.extend(self.has_looks().then_some("title"));
         let parts: Vec<String> = self.summands.iter().map(part).collect();
         let mut text = format!("sum: {}; {}", names.join(" + "), parts.join("; "));
         match self.method {
@@ -231,7 +249,12 @@ impl Ranking {
                     "\nz-score: the score minus that of titles that were not found, divided by the standard deviation";
             }
             FusionMethod::MinMax => {}
-            FusionMethod::Linear => text += "\nscores count from the lowest that each part found",
+            FusionMethod::Linear => {
+                if self.has_looks() {
+                    text += "\ntitle: the query's numbers in the title, its neighbouring words side by side, and the same head word";
+                }
+                return text;
+            }
             FusionMethod::ReciprocalRank { k } => {
                 text += &format!("\nreciprocal rank: 1 / ({k} + rank); words have no share of it");
             }
