@@ -310,7 +310,7 @@ table: json, table.md
     clickvec lab table specs/quick.toml --judged shop/judged.tsv --clicks shop/clicks.tsv --titles shop/titles.tsv \
         --cache cache --output table.md --json
 demo: text, demo/clicks.tsv
-    clickvec demo --pairs 4000 --epochs 1 --keep demo --output demo.html
+    clickvec demo --pairs 4000 --keep demo --output demo.html
 
 # Other systems' forms.
 export-pgvector: pg

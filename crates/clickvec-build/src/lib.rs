@@ -273,34 +273,33 @@ impl Build<'_> {
         };
         let mut failed = None;
         let mut on_training = |progress: training::Progress<'_>| {
-            match &progress {
-                training::Progress::Judged(summary) if self.judged.is_none() && tested.is_none() => {
+            let judged = if let training::Progress::Judged(summary) = &progress { Some(*summary) } else { None };
+            let begun = match progress {
+                training::Progress::AllClicks { .. } => run.step(Step::LearnAll),
+                _ => Ok(()),
+            };
+            let told = begun.and_then(|()| run.tell(Progress::Training(progress)));
+            let done = told.and_then(|()| match judged {
+                Some(summary) if self.judged.is_none() && tested.is_none() => {
                     // The first of two trainings has its model beside that of the second.
                     let first = held_out_path(&model);
                     let path = if first.exists() { &first } else { &model };
-                    let result = run.step(Step::Test).and_then(|()| {
-                        let contest = testing::held_out(&summary.test, path, &work.file("tested"), run)?;
-                        work.write(TESTED, &contest)?;
-                        run.tell(Progress::Tested(&contest))?;
-                        Ok(contest)
-                    });
-                    match result {
-                        Ok(contest) => *tested = Some(contest),
-                        Err(error) => {
-                            failed = Some(error);
-                            return ControlFlow::Break(());
-                        }
-                    }
+                    run.step(Step::Test)?;
+                    let contest = testing::held_out(&summary.test, path, &work.file("tested"), run)?;
+                    work.write(TESTED, &contest)?;
+                    run.tell(Progress::Tested(&contest))?;
+                    *tested = Some(contest);
+                    Ok(())
                 }
-                training::Progress::AllClicks { .. } => {
-                    if let Err(error) = run.step(Step::LearnAll) {
-                        failed = Some(error);
-                        return ControlFlow::Break(());
-                    }
+                _ => Ok(()),
+            });
+            match done {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
                 }
-                _ => {}
             }
-            (run.on_progress)(Progress::Training(progress))
         };
         let source = clicks.map_or_else(ClickSource::none, ClickSource::file);
         let outcome = training.run(source, &mut on_training);
@@ -322,7 +321,7 @@ impl Build<'_> {
             added += 1;
             if added % TITLES_AT_ONCE == 0 { run.tell(Progress::Encoding { titles: added, of }) } else { Ok(()) }
         })?;
-        clickvec_index::finish(builder, &model, &fusion(), VectorFormat::default())
+        clickvec_index::finish(builder, &model, &Fusion::for_model(&model), VectorFormat::default())
     }
 }
 
@@ -342,12 +341,6 @@ fn nothing_left(error: Error) -> Error {
         return error;
     }
     error.help("give the log of a longer time; or `prepare` it with other limits, and build from what that writes")
-}
-
-/// Returns how the parts of an index are fused.
-fn fusion() -> Fusion {
-    let analysis = clickvec_index::Analysis { stem: true, split: true };
-    Fusion { analysis, ..Fusion::default() }
 }
 
 /// The state of a build that runs.

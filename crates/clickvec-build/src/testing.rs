@@ -13,11 +13,11 @@ use clickvec_eval::{
     Answers, Collection, Contest, EvaluateOptions, Evaluation, Evidence, HeldOutTest, Metric, TestSetFiles,
     read_test_set,
 };
-use clickvec_index::{Index, IndexBuilder, VectorFormat, finish};
+use clickvec_index::{Fusion, Index, IndexBuilder, VectorFormat, finish};
 use clickvec_tables::{Error, ErrorKind, Result};
 
 use crate::progress::Progress;
-use crate::{Run, TITLES_AT_ONCE, fusion, searched};
+use crate::{Run, TITLES_AT_ONCE, searched};
 
 /// The name of the index in a comparison.
 const INDEX: &str = "the index";
@@ -56,7 +56,7 @@ pub(crate) fn held_out(test: &HeldOutTest, model: &Path, scratch: &Path, run: &m
             run.tell(Progress::Encoding { titles: position, of })?;
         }
     }
-    finish(builder, &model, &fusion(), VectorFormat::default())?;
+    finish(builder, &model, &Fusion::for_model(&model), VectorFormat::default())?;
     let index = Index::open(scratch)?;
     let numbered = numbered(set);
     let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut |_| ())?;

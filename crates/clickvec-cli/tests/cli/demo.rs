@@ -2,7 +2,7 @@
 
 use crate::harness::{Folder, program};
 
-const DEMO: [&str; 5] = ["demo", "--pairs", "3000", "--epochs", "1"];
+const DEMO: [&str; 3] = ["demo", "--pairs", "3000"];
 
 #[test]
 fn it_shows_everything_and_writes_a_page() {
@@ -17,7 +17,7 @@ fn it_shows_everything_and_writes_a_page() {
         "NDCG@10",
         "synonym",
         "order",
-        "clickvec train --clicks clicks.tsv",
+        "clickvec build log.csv --titles titles.tsv",
         "not corrected",
         "c lstm",
         "grade 4",

@@ -76,8 +76,8 @@ fn nothing_else_is_written_into_an_index() {
         "lab simulate --pairs 10 --output shop.index/log",
         "man --output shop.index/man",
         "man --output shop.index",
-        "demo --pairs 100 --epochs 1 --output shop.index/demo.html",
-        "demo --pairs 100 --epochs 1 --output demo.html --keep shop.index/keep",
+        "demo --pairs 100 --output shop.index/demo.html",
+        "demo --pairs 100 --output demo.html --keep shop.index/keep",
         "evaluate --judged judged.tsv bm25 --output shop.index/runs",
         "evaluate --judged judged.tsv bm25 --save-rankers shop.index/rankers",
     ] {

@@ -1,6 +1,7 @@
 //! The program as users see it: one binary, temporary folders, exit codes and messages.
 
 mod bad_input;
+mod build;
 mod changes;
 mod demo;
 mod dimension;

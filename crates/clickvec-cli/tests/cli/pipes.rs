@@ -14,7 +14,7 @@ fn a_reader_that_has_enough_is_success() {
         "embed model.safetensors --side title titles.tsv".split(' ').collect(),
         "completions bash".split(' ').collect(),
         "lab simulate --pairs 100 --judged 2 --output log --json".split(' ').collect(),
-        "demo --pairs 500 --epochs 1".split(' ').collect(),
+        "demo --pairs 500".split(' ').collect(),
     ];
     for arguments in commands {
         let mut child = Command::new(program())

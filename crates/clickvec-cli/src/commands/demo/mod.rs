@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use clickvec::train::TrainConfig;
 use clickvec_eval::{Comparison, Evaluation};
 use clickvec_lab::simulate::SimulateConfig;
 use clickvec_tables::files;
@@ -38,14 +37,6 @@ pub(crate) struct Args {
     /// How many pairs of a query and a clicked title to learn from.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = crate::numbers::at_least_one::<u64>)]
     pairs: u64,
-
-    /// Passes over the pairs.
-    #[arg(long, value_name = "N", default_value_t = TrainConfig::default().epochs, value_parser = crate::numbers::at_least_one::<u32>)]
-    epochs: u32,
-
-    /// Random seed: another seed invents another search engine.
-    #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().seed)]
-    seed: u64,
 }
 
 /// The contents of the report.

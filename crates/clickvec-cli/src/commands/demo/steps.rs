@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, folder: &Path) -> Result<Report> {
     let judgments = input::judgments(&log.join("judged.tsv"), TITLE)?;
     let titles = input::titles(&log.join("titles.tsv"), TITLE)?;
 
-    let mut config = TrainConfig { epochs: args.epochs, keep: Keep::Best, ..TrainConfig::default() };
+    let mut config = TrainConfig { keep: Keep::Best, ..TrainConfig::default() };
     let lstm = steps.step("training the LSTM-DSSM", |bar| trained("lstm", &config, folder, bar))?;
     config.encoder = EncoderConfig::Dssm(DssmConfig::default());
     let dssm =
@@ -99,7 +99,7 @@ fn judged(rankers: &[Box<dyn Ranker>], judgments: &Judgments) -> Result<Judged> 
 }
 
 fn simulated_config(args: &Args) -> SimulateConfig {
-    SimulateConfig { pairs: args.pairs, seed: args.seed, ..SimulateConfig::default() }
+    SimulateConfig { pairs: args.pairs, ..SimulateConfig::default() }
 }
 
 fn simulated(args: &Args, log: &Path) -> Result<simulate::Summary> {
