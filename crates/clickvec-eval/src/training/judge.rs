@@ -205,3 +205,23 @@ impl Serialize for HeldOutMeans {
         map.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a measure of 100 queries around this level.
+    fn around(level: f64, phase: usize) -> Vec<f64> {
+        (0..100).map(|query| level + ((query + phase) % 10) as f64 / 10.0).collect()
+    }
+
+    #[test]
+    fn an_epoch_is_worse_only_if_that_is_shown() {
+        let best = [around(0.4, 0), around(0.8, 0)];
+        assert!(!is_worse(&best, &[around(0.39, 3), around(0.8, 3)]), "chance");
+        assert!(is_worse(&best, &[around(0.2, 3), around(0.8, 3)]));
+        assert!(is_worse(&best, &[around(0.4, 3), around(0.6, 3)]), "fewer are found at all");
+        assert!(!is_worse(&best, &[around(0.2, 3), around(1.0, 3)]), "more are found");
+        assert!(!is_worse(&[], &[]), "nothing to compare by");
+    }
+}
