@@ -107,7 +107,8 @@ pub(crate) fn build_index<'py>(
         added.map_err(raise)?;
         py.check_signals()?;
     }
-    let built = work::short(py, move || finish(builder, &model.inner, &Fusion::for_model(&model.inner), VectorFormat::F32))?;
+    let built =
+        work::short(py, move || finish(builder, &model.inner, &Fusion::for_model(&model.inner), VectorFormat::F32))?;
     let built = built.map_err(|fault| error::of_index(py, &fault))?;
     let found = PyDict::new(py);
     found.set_item("fingerprint", built.fingerprint)?;
