@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, malformed};
 use crate::folder::{Folder, FolderWriter};
 use crate::parts::vectors::{Reach, Vectors};
-use crate::segment::canaries;
 use crate::titles::TitleLines;
 
 pub(crate) const CONFIDENCE_FILE: &str = "confidence.json";
@@ -48,7 +47,7 @@ impl Confidence {
             Ok(best.get(best.len() / 2).copied().unwrap_or(0.0))
         };
         let noise = best(&(0..QUERIES).map(random_letters).collect::<Vec<_>>())?;
-        Ok(Confidence { noise, titles: best(&canaries::queries(titles, QUERIES))? })
+        Ok(Confidence { noise, titles: best(&titles.queries(QUERIES))? })
     }
 
     /// Opens that of an index.

@@ -2,7 +2,6 @@
 
 use clickvec::index::Hit;
 use clickvec::internals::index::{Blocks, Scope};
-use clickvec::internals::text;
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +31,6 @@ const GAPS: (f32, f32) = (0.1, 1.12);
 const MOST: f64 = 0.05;
 /// If this share of the queries look at as many lists as they may, more lists are allowed instead of a larger gap.
 const CAPPED: f64 = 0.25;
-/// The longest word of a query, in bytes. A longer one may be thousands of terms.
-const LONGEST_WORD: usize = 64;
 /// The most that a score may differ on another processor.
 const TOLERANCE: f32 = 1e-3;
 
@@ -47,23 +44,10 @@ pub(crate) struct Canary {
     words: Vec<f32>,
 }
 
-/// Returns queries of two or three words each, from titles that are spread over all.
-pub(crate) fn queries(titles: &TitleLines, count: usize) -> Vec<String> {
-    let count = count.min(titles.len());
-    let query = |number: usize| {
-        let position = (number as u128 * titles.len() as u128 / count as u128) as u32;
-        let mut words = text::words(titles.text(position));
-        words.retain(|word| word.len() <= LONGEST_WORD);
-        let (taken, first) = (2 + number % 2, number % words.len().max(1));
-        words.iter().cycle().skip(first).take(taken.min(words.len())).map(String::as_str).collect::<Vec<_>>().join(" ")
-    };
-    (0..count).map(query).filter(|query| !query.is_empty()).collect()
-}
-
 /// Finds out how many lists a search must look at.
 pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) -> Result<()> {
     let Some(lists) = &mut vectors.lists else { return Ok(()) };
-    let queries = queries(titles, TUNING);
+    let queries = titles.queries(TUNING);
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
     let all = lists.header.blocks.len() - 1;
@@ -103,7 +87,7 @@ pub(super) fn ask(
     titles: &TitleLines,
     model: &Model,
 ) -> Result<Vec<Canary>> {
-    queries(titles, KEPT).into_iter().map(|query| answer(query, vectors, words, bm25, model)).collect()
+    titles.queries(KEPT).into_iter().map(|query| answer(query, vectors, words, bm25, model)).collect()
 }
 
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
