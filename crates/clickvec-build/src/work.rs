@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(before("a", true), Before::Same);
         assert_eq!(before("b", false), Before::Other);
         assert!(!folder_beside(&output).exists());
-        // What somebody else has put there stays.
+        // Files that are not ours stay.
         std::fs::create_dir(folder_beside(&output)).unwrap();
         std::fs::write(folder_beside(&output).join("mine"), "").unwrap();
         assert!(Work::open(&output, &inputs("a")).is_err());

@@ -8,7 +8,7 @@ use clickvec_tables::Result;
 
 /// The metric that is tested.
 const DECIDES: Metric = Metric::Ndcg(10);
-/// The share of the first titles that somebody has judged or was shown, and the metric without the others.
+/// The share of the first titles that were judged or shown, and the metric without the others.
 const JUDGED: Metric = Metric::Judged(10);
 const CONDENSED: Metric = Metric::CondensedNdcg(10);
 /// With a smaller share of judged titles, those without a judgment decide a comparison.
@@ -35,7 +35,7 @@ pub struct Contest {
     pub tests: Vec<Comparison>,
     /// What the tests say, in a sentence.
     pub conclusion: String,
-    /// A warning if titles that nobody has judged, or was shown, decide how the systems compare.
+    /// A warning if titles that were never judged or shown decide how the systems compare.
     pub warning: Option<String>,
 }
 
@@ -103,7 +103,7 @@ fn conclusion(evidence: Evidence, name: &str, tests: &[Comparison]) -> String {
     format!("{name} {}{trust}", said.join(", and "))
 }
 
-/// Returns a warning if titles that nobody has judged, or was shown, decide how these systems compare. Without
+/// Returns a warning if titles that were never judged or shown decide how these systems compare. Without
 /// [`Metric::Judged`] at 10 there is none.
 pub fn unjudged_warning(evidence: Evidence, systems: &[Evaluation]) -> Option<String> {
     let share = |system: &Evaluation| system.mean.iter().find(|(metric, _)| *metric == JUDGED).map(|(_, share)| share);

@@ -1,4 +1,4 @@
-//! What fuzz targets need and nobody else.
+//! Access for fuzz targets.
 
 use crate::build::{BuiltIndex, IndexBuilder};
 use clickvec::model::Model;

@@ -245,7 +245,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
     if let Some(shard) = before.shard() {
         builder = builder.with_shard(shard);
     }
-    // From here on nobody else can change it; somebody may have, before.
+    // From here on no other process can change it; one may have, before.
     let index = match before.reopened()? {
         None => before,
         Some(now)

@@ -68,7 +68,7 @@ pub(crate) const WRITE_TEMPORARY: &str = "write a temporary file here";
 /// The action for errors when the disk is broken.
 pub(crate) const READ_TEMPORARY: &str = "read a temporary file here";
 
-/// Describes a field without repeating what somebody may have typed, since columns can be shifted.
+/// Describes a field without repeating what a user may have typed, since columns can be shifted.
 pub(crate) fn what(field: &str) -> String {
     let field = field.trim();
     match field.chars().count() {

@@ -169,7 +169,7 @@ fn set(value: Option<&Value>) -> Option<&Value> {
     })
 }
 
-/// The id, if it identifies somebody.
+/// The id, if it identifies a user.
 fn known(id: Option<&Value>) -> Option<&Value> {
     id.filter(|id| scalar(id).is_some_and(|text| user(&text).is_some()))
 }

@@ -226,7 +226,7 @@ impl SharedCounts {
         }
     }
 
-    /// Users who may be over a limit; `None` if nobody is.
+    /// Users who may be over a limit; `None` if no user is.
     pub(crate) fn over(mut self, limit: u64) -> Option<Suspects> {
         self.count_rows();
         let limit = limit.min(MOST_QUERIES - 1);

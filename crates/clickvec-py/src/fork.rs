@@ -29,7 +29,7 @@ thread_local! {
     static PASSES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// While it is there, no process is forked. Nobody may wait for the interpreter's lock with it.
+/// While it is there, no process is forked. A thread that has it must not wait for the interpreter's lock.
 pub(crate) struct Pass {
     /// It counts the passes of its thread.
     not_send: PhantomData<*const ()>,

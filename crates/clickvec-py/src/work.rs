@@ -1,6 +1,6 @@
 //! Work without the interpreter's lock, on threads of our own.
 //!
-//! Rayon's global threads do not exist in a process that was forked, and whoever waits for them waits for ever. So all work
+//! Rayon's global threads do not exist in a process that was forked, and a call that waits for them never returns. So all work
 //! is done on a pool that belongs to the process: a forked one starts its own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

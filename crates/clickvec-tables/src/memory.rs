@@ -56,7 +56,7 @@ pub fn room_for(what: &'static str, bytes: Option<u64>) -> Result<(), NoRoom> {
     }
     match bytes {
         0 => Ok(()),
-        // Pages that nobody writes to cost nothing.
+        // Pages that are never written to cost nothing.
         _ => MmapMut::map_anon(bytes).map(drop).map_err(|_| fault()),
     }
 }

@@ -24,7 +24,7 @@ impl<T> Debug for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Lets `work` use a piece that nobody else uses. If none is idle, `make` makes one.
+    /// Lets `work` use a piece that is not in use. If none is idle, `make` makes one.
     ///
     /// Threads do not wait for each other: the lock is held only while taking and giving back. A piece is lost if
     /// `work` panics.

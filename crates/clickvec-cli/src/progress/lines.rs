@@ -1,4 +1,4 @@
-//! Progress where nobody watches: in a pipe or a log, a line now and then instead of a bar.
+//! Progress without a terminal: in a pipe or a log, a line now and then instead of a bar.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

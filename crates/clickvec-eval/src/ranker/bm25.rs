@@ -277,7 +277,7 @@ mod tests {
         let score = |spec: &str, query: &str| train(spec, &corpus(&titles, &[])).score(query, &titles);
         let both = score("bm25:stem=1,split=1", "12in sofas");
         assert!(both[0] == both[1] && both[1] > both[2] && both[2] > 0.0 && both[3] == 0.0, "{both:?}");
-        // As if somebody had written the terms.
+        // As if the terms had been written apart.
         let written = ["sofa 12 in", "12 in sofa", "sofa", "lamp"];
         let plain = train("bm25", &corpus(&written, &[])).score("12 in sofa", &written);
         assert_eq!(both, plain);

@@ -127,7 +127,7 @@ mod tests {
         let few = "4 negatives in place of 63 cost a clsm with windows of 3 words .03 to .05";
         assert!(says(&sampled(FEW, window(3)), MOST, few) && !says(&sampled(FEW + 1, window(3)), MOST, "negatives"));
         assert!(says(&sampled(FEW, of(EncoderConfig::Rnn(RnnConfig::default()))), MOST, "cost an rnn .04 to .06"));
-        // Nobody has measured what they cost others.
+        // Their cost elsewhere has not been measured.
         assert!(advice(&sampled(FEW, default), MOST).is_empty());
         assert!(advice(&sampled(FEW, window(3)), MOST + 1).is_empty());
     }

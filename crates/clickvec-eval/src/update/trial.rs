@@ -37,7 +37,7 @@ pub struct Trial {
     pub test: PairedTest,
     /// The number of queries.
     pub queries: usize,
-    /// A warning if titles that nobody has judged, or was shown, decide the comparison.
+    /// A warning if titles that were never judged or shown decide the comparison.
     pub warning: Option<String>,
     answers: [Answers; 2],
 }

@@ -1,4 +1,4 @@
-//! Writing the folder of an index, so that nobody ever sees half of one.
+//! Writing the folder of an index, so that half of one is never seen.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;

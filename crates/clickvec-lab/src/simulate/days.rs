@@ -32,7 +32,7 @@ pub(super) struct Days<'a, M> {
     pub(super) config: &'a SimulateConfig,
     pub(super) market: &'a M,
     pub(super) model: &'a ClickModel,
-    /// The judged queries, which nobody asks.
+    /// The judged queries, which no user types.
     pub(super) held_out: &'a HashSet<String>,
 }
 

@@ -14,7 +14,7 @@ use clickvec::tables::Title;
 const LENGTHS: [f64; 4] = [0.1, 0.5, 0.85, 1.0];
 /// A number that is added to a rank in Zipf's law.
 const ZIPF_SHIFT: f64 = 50.0;
-/// English words that nobody searches for, so they do not occur in queries.
+/// English words that do not occur in queries.
 const STOP_WORDS: &str = "a about above after again all also am an and any are as at be because been before being below \
      between both but by can could did do does doing down during each few for from had has have he her here him his how i \
      if in into is it its just me more most my no nor not of off on once only or other our out over own same she should \

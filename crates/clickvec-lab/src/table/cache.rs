@@ -83,7 +83,7 @@ impl Cache {
             let error = Shared::new(Kind::Busy, "another process makes a table there");
             return Err(error.help("wait for it or name another folder").at(folder));
         }
-        // Nobody else writes here, so files with temporary names are from tables that were killed.
+        // No other process writes here, so files with temporary names are from tables that were killed.
         for folder in [folder, &models] {
             remove_temporary(folder);
         }
@@ -286,7 +286,7 @@ fn checked(bytes: &[u8]) -> Option<&[u8]> {
     (checksum == format!("{:032x}", xxh3_128(value)).as_bytes()).then_some(value)
 }
 
-/// Removes what killed processes left in a folder that nobody is writing to. Whatever cannot be removed stays.
+/// Removes what killed processes left in a folder that no process is writing to. Whatever cannot be removed stays.
 fn remove_temporary(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

@@ -2,7 +2,7 @@
 //!
 //! Numbers are LEB128, and texts are a length and their bytes. A query has its text, its users by part and the number
 //! of titles; a title has its text and the number of cells; a cell has part, position, shown and clicks. The same
-//! process wrote the file and nobody else can open it, so a fault in it can only come from the disk.
+//! process wrote the file and no other can open it, so a fault in it can only come from the disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};

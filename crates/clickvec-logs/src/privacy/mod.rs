@@ -34,7 +34,7 @@ pub fn remove_personal(query: &mut String) -> Removed {
     removed
 }
 
-/// The most rounds of removal. Nobody types what takes more; then the whole query is removed.
+/// The most rounds of removal. No typed query takes more; one that does is removed.
 const MOST_ROUNDS: usize = 4;
 
 fn cut_once(query: &mut String) -> Removed {

@@ -26,7 +26,7 @@ impl Claim {
     pub fn new(path: &Path) -> Result<Claim> {
         let target = resolved(path);
         let beside = folder_of(&target).join(format!("{TEMPORARY_PREFIX}{}{LOCK_SUFFIX}", short_name(&target)));
-        // If somebody else left a lock, the message should name it.
+        // If another user left a lock, the message should name it.
         let failed = |source| Error::io(if beside.exists() { &beside } else { path }, "write", source);
         // More often than the lock is likely to change hands meanwhile.
         for _ in 0..1000 {
@@ -40,7 +40,7 @@ impl Claim {
                 Ok(()) if is_nameless(&lock) => {}
                 Ok(()) => return Ok(Claim { path: beside, _lock: lock }),
                 Err(fs::TryLockError::WouldBlock) => return Err(in_use(path)),
-                // On a file system without locks nobody can be kept away.
+                // A file system without locks keeps no process away.
                 Err(fs::TryLockError::Error(_)) => return Ok(Claim { path: beside, _lock: lock }),
             }
         }

@@ -329,7 +329,7 @@ mod tests {
         let target = folder.path().join("index");
         let pending = listed(&target).unwrap();
         assert_eq!(listed(&target).err().unwrap().kind(), ErrorKind::Busy);
-        // Somebody puts a file of their own there meanwhile.
+        // Another process puts a file there meanwhile.
         fs::create_dir(&target).unwrap();
         fs::write(target.join("own"), "own").unwrap();
         assert_eq!(pending.publish().unwrap_err().kind(), ErrorKind::Occupied);

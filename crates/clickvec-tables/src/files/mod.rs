@@ -60,7 +60,7 @@ mod tests {
         names
     }
 
-    /// A named pipe that nobody writes to.
+    /// A named pipe without a writer.
     #[cfg(unix)]
     pub(super) fn pipe(folder: &Path) -> PathBuf {
         let path = folder.join("pipe");

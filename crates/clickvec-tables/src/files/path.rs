@@ -126,7 +126,7 @@ mod tests {
         assert!(matches!(Found::at(&missing).unwrap(), Found::Nothing));
         let error = open_plain(&missing).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: cannot open: ", missing.display())));
-        // Nobody writes to it, so opening it would block for ever.
+        // It has no writer, so opening it would block for ever.
         let pipe = pipe(folder.path());
         assert!(Found::is_special(&pipe) && Found::is_special(Path::new("/dev/null")) && !Found::is_special(&file));
         assert!(is_stream(&pipe) && is_stream(Path::new("-")) && !is_stream(&missing));

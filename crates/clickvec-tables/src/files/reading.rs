@@ -20,7 +20,7 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A zstd skippable frame starts with 0x50–0x5f and these bytes. Parallel compressors put one at the beginning.
 const ZSTD_SKIPPABLE_TAIL: [u8; 3] = [0x2a, 0x4d, 0x18];
 
-/// Whether somebody has opened standard input, which can be read once.
+/// Whether standard input, which can be read once, was opened.
 static STANDARD_INPUT_READ: AtomicBool = AtomicBool::new(false);
 
 /// A file's contents, opened for reading; `-` is standard input, which can be opened once.

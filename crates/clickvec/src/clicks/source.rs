@@ -122,7 +122,7 @@ impl<'a> ClickSource<'a> {
         })))
     }
 
-    /// These pairs as pairs that a teacher scored ([`super::Teacher::scores`]) and nobody clicked. Only their scores are
+    /// These pairs as pairs that a teacher scored ([`super::Teacher::scores`]) and that were not clicked. Only their scores are
     /// learnt, so a pair whose query has no other title is left out.
     pub fn scored(self) -> ClickSource<'a> {
         ClickSource { is_scored: true, ..self }

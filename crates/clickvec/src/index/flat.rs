@@ -62,7 +62,7 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors: vectors.into() })
     }
 
-    /// An index of vectors [n, dimension] that somebody else has checked, or will: nothing of them is read now.
+    /// An index of vectors [n, dimension] that the caller has checked, or will: nothing of them is read now.
     ///
     /// # Errors
     ///

@@ -119,7 +119,7 @@ impl Rows {
 }
 
 /// Reads the first line, with its end, blank or not. No more is waited for, as the library's reader of a first line would behind a blank
-/// one: somebody may send one text and wait for its vector.
+/// one: a client may send one text and wait for its vector.
 fn first_line(reader: &mut impl BufRead, path: &Path) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     let read = reader.take(FIRST_BYTES).read_until(b'\n', &mut line);
@@ -136,7 +136,7 @@ fn usual_column(args: &Args) -> &'static str {
 }
 
 /// Says that the first line was taken for the header of a table. An error if it may be a text, which would be lost: more cannot
-/// be read before that is known, because somebody may send one text and wait for its vector.
+/// be read before that is known, because a client may send one text and wait for its vector.
 fn say_table(header: &Header, args: &Args) -> Result<()> {
     let path = output::input(&args.texts);
     let names = listed(&header.names, SHOWN_NAMES);

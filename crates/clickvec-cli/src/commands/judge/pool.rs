@@ -126,7 +126,7 @@ fn filled(sheet: &Path) -> String {
     format!("judged-{}.tsv", sheet.file_stem().unwrap_or_default().to_string_lossy())
 }
 
-/// Refuses to replace a sheet that somebody has begun to fill in, in any form that `judge read` takes.
+/// Refuses to replace a sheet with grades, in any form that `judge read` takes.
 fn refuse_graded(path: &Path) -> Result<()> {
     if !path.is_file() {
         return Ok(());

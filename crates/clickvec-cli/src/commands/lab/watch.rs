@@ -26,7 +26,7 @@ impl<'a> Watcher<'a> {
         Watcher { plan, bar, interrupt: None, said: false }
     }
 
-    /// The exit status to stop with, if somebody asked to stop.
+    /// The exit status to stop with, after a signal.
     pub(super) fn asked_to_stop(&self) -> Option<u8> {
         self.interrupt.as_ref().and_then(Interrupt::status)
     }

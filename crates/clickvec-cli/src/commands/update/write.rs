@@ -39,7 +39,7 @@ pub(super) fn write(
         };
         let table = args.title_columns.table(&args.titles);
         for_each_document(&table, &replaced.field, &replaced.fields, &mut add)?;
-        // The builder has claimed the index, so from now on nobody else changes it; titles may have been added during training.
+        // The builder has claimed the index, so no other process changes it from now on; titles may have been added during training.
         ensure!(
             Replaced::read(index)? == *replaced,
             "{}: expected the index as it was when the update began, found one made anew meanwhile with other settings; nothing \

@@ -119,7 +119,7 @@ impl LetterTrigrams {
     }
 
     /// The number of trigrams.
-    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[expect(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> usize {
         self.dictionary.len()
     }

@@ -34,7 +34,7 @@ pub(super) fn settle(folder: &Path) -> io::Result<Vec<String>> {
     if id.is_some() {
         value["segments"][0]["segment_id"] = Value::from(SEGMENT[1]);
     }
-    // A new file, which may be read by whoever may read the others: tantivy's is the owner's alone.
+    // A new file, with the permissions of the others: tantivy's is the owner's alone.
     fs::remove_file(&meta)?;
     fs::write(&meta, serde_json::to_vec(&value)?)?;
     names.sort();

@@ -44,7 +44,7 @@ impl Tokenizer for WordTokenizer {
     }
 }
 
-/// The terms of one text. Their offsets are those in the terms set one after the other, since nobody asks for others.
+/// The terms of one text. Their offsets are those in the terms set one after the other, since tantivy uses no others here.
 #[derive(Debug)]
 pub(super) struct WordStream<'a> {
     terms: &'a str,
