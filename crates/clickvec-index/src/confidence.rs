@@ -31,7 +31,7 @@ pub struct Confidence {
 
 impl Confidence {
     /// Titles below this confidence are not shown, unless a request says otherwise.
-    pub const LEAST: f32 = 0.04;
+    pub const LEAST: f32 = 0.02;
     /// An answer without a title of this confidence has weak matches only.
     pub const WEAK: f32 = 0.25;
 

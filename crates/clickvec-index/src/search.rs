@@ -76,10 +76,10 @@ impl Index {
             _ => Reach::Nearest,
         };
         let parts = self.parts(request.mode)?;
-        let mut vector = Vec::new();
+        let (mut vector, mut typed_vector) = (Vec::new(), Vec::new());
         if parts.contains(&Part::Vectors) {
             let began = in_time(request)?;
-            vector = self.query_vector(&request.text, query.corrected.as_deref());
+            (vector, typed_vector) = self.query_vectors(&request.text, query.corrected.as_deref());
             timings.encode = began.elapsed();
         }
         let question = Question {
@@ -88,6 +88,11 @@ impl Index {
             k: depth.min(total as usize),
             reach,
             allowed: &allowed,
+        };
+        let typed = Question {
+            text: &request.text,
+            vector: (!typed_vector.is_empty()).then_some(&typed_vector[..]),
+            ..question
         };
         let mut lists: ByPart<Vec<Found>> = ByPart::default();
         for &part in &parts {
@@ -108,7 +113,7 @@ impl Index {
                     self.complete(&mut lists, &question)?;
                 }
                 (fused, adds) = self.fusion.fuse(&lists, depth);
-                self.looked_at(request, &question, &fused)?
+                self.looked_at(request, &question, &typed, &fused)?
             }
         };
         let weak = request.mode == Mode::Fused && !ranked.iter().any(|title| title.is_likely(Confidence::WEAK));
@@ -151,7 +156,13 @@ impl Index {
     /// Returns the first titles of a fused list that reach the confidence of the request, those of its page and before it, and the number
     /// of those left out. The best
     /// titles of the list get a second look first.
-    fn looked_at(&self, request: &Request, question: &Question<'_>, list: &[Found]) -> Result<(Vec<Ranked>, usize)> {
+    fn looked_at(
+        &self,
+        request: &Request,
+        question: &Question<'_>,
+        typed: &Question<'_>,
+        list: &[Found],
+    ) -> Result<(Vec<Ranked>, usize)> {
         let statistics = self.statistics();
         let idf = |term: &String| {
             let with = statistics.titles_with(term)?;
@@ -159,7 +170,10 @@ impl Index {
         };
         let weights = self.fusion.title_match;
         let is_sum = self.fusion.method == FusionMethod::Linear && weights != TitleMatch::default();
-        let query = QueryMatch::new(question.text, self.fusion.analysis, weights, idf)?;
+        let analysis = self.fusion.analysis;
+        let query = QueryMatch::new(question.text, analysis, weights, idf)?;
+        let typed_query =
+            if typed.text == question.text { None } else { Some(QueryMatch::new(typed.text, analysis, weights, idf)?) };
         let mut scratch = Scratch::default();
         let (mut ranked, mut unlikely): (Vec<Ranked>, usize) = (Vec::new(), 0);
         for (number, some) in list.chunks(LOOKED_AT).enumerate() {
@@ -168,13 +182,16 @@ impl Index {
             }
             let mut positions: Vec<u32> = some.iter().map(|hit| hit.position).collect();
             positions.sort_unstable();
-            let cosines = match question.vector {
-                Some(_) => finder(Part::Vectors).scores(self, question, &positions)?,
+            let cosines = match typed.vector {
+                Some(_) => finder(Part::Vectors).scores(self, typed, &positions)?,
                 None => Vec::new(),
             };
             let look = |found: &Found| -> Result<Ranked> {
                 let (opened, position) = self.locate(found.position);
-                let (adds, coverage) = query.compare(opened.segment.line(position)?.title, &mut scratch);
+                let title = opened.segment.line(position)?.title;
+                let (adds, coverage) = query.compare(title, &mut scratch);
+                // A correction may be wrong, so it adds no confidence.
+                let coverage = typed_query.as_ref().map_or(coverage, |typed| typed.compare(title, &mut scratch).1);
                 let place = positions.binary_search(&found.position).ok();
                 let cosine = place.and_then(|place| cosines.get(place)).copied();
                 let title_match = (is_sum && number == 0).then_some(adds);
@@ -266,19 +283,19 @@ impl Index {
         self.segments.iter().map(in_segment).collect()
     }
 
-    /// Returns the vector of a query, or none if the model knows no part of its words. If it was corrected, the vector is the mean of both
-    /// spellings' vectors, so that a cosine is the mean of both cosines: a correction may be wrong.
-    fn query_vector(&self, typed: &str, corrected: Option<&str>) -> Vec<f32> {
-        let mut known: Vec<&str> = std::iter::once(typed).chain(corrected).collect();
-        known.retain(|text| self.model.model.dictionary().knows_a_word(text));
-        let vectors = self.model.queries.embed(&known);
-        match known.len() {
-            2 => {
-                let (typed, corrected) = vectors.split_at(vectors.len() / 2);
-                typed.iter().zip(corrected).map(|(a, b)| (a + b) / 2.0).collect()
-            }
-            _ => vectors,
-        }
+    /// Returns the vector by which a query is searched for, and that of the words as typed; an empty one if the model knows no part of the
+    /// words. The former is the mean of both spellings' vectors, so that a cosine is the mean of both cosines: a correction may be wrong.
+    fn query_vectors(&self, typed: &str, corrected: Option<&str>) -> (Vec<f32>, Vec<f32>) {
+        let known = |text: &str| self.model.model.dictionary().knows_a_word(text);
+        let vector = |text: &str| if known(text) { self.model.queries.embed(&[text]) } else { Vec::new() };
+        let typed = vector(typed);
+        let searched = match corrected.map(vector) {
+            None => typed.clone(),
+            Some(corrected) if typed.is_empty() => corrected,
+            Some(corrected) if corrected.is_empty() => typed.clone(),
+            Some(corrected) => typed.iter().zip(corrected).map(|(a, b)| (a + b) / 2.0).collect(),
+        };
+        (searched, typed)
     }
 
     fn query(&self, query: &str) -> Result<QueryFacts> {

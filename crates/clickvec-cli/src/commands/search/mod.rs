@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long = "filter", value_name = "CONDITION")]
     filters: Vec<Filter>,
 
-    /// Leave out titles that are less likely than this to be a good match, from 0 to 1, in fused searches [default: 0.04; with --trec: 0].
+    /// Leave out titles that are less likely than this to be a good match, from 0 to 1, in fused searches [default: 0.02; with --trec: 0].
     #[arg(long, value_name = "P", value_parser = probability)]
     min_confidence: Option<f32>,
 
