@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec::internals::text::words;
-use clickvec_index::{Index, Part};
+use clickvec_index::{Index, Mode, Part, Request};
 
 use super::printer::Form;
 use crate::answer::Answer;
@@ -48,10 +48,17 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
         output::note(format_args!("`{query}`: expected words, found none"));
         return Ok(Answer::No);
     }
-    let Some(ranking) = Ranking::search(args, &Index::open(&args.index)?)? else {
+    let index = Index::open(&args.index)?;
+    let Some(ranking) = Ranking::search(args, &index)? else {
         output::note(format_args!("`{query}`: no title has any of its words, and the model knows none of them"));
         return Ok(Answer::No);
     };
+    if let Some(corrected) = index.search(&Request::new(args.query.as_str(), Mode::Fused))?.query.corrected {
+        let corrected = output::printable(&corrected);
+        output::note(format_args!(
+            "`{query}`: explained as typed; `search` without `--as-typed` searches for `{corrected}`"
+        ));
+    }
     ranking.titles.iter().try_for_each(|title| printer.line(title))?;
     printer.report(&report(&ranking))?;
     printer.finish("Why this order")?;
