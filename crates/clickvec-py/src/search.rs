@@ -54,7 +54,15 @@ impl Searcher {
     }
 
     /// Returns the best `k` titles for each query, found by vectors, words or both.
-    fn search(&self, py: Python<'_>, queries: &Bound<'_, PyAny>, k: usize, mode: &str) -> PyResult<Vec<Answered>> {
+    fn search(
+        &self,
+        py: Python<'_>,
+        queries: &Bound<'_, PyAny>,
+        k: usize,
+        mode: &str,
+        min_confidence: Option<f32>,
+        as_typed: bool,
+    ) -> PyResult<Vec<Answered>> {
         let mode: Mode = mode.parse().map_err(|_| {
             error::given(format!(
                 "mode: expected one of {}, found `{mode}`",
@@ -67,7 +75,12 @@ impl Searcher {
             if k == 0 {
                 return Ok(queries.iter().map(|_| (Vec::new(), None)).collect());
             }
-            let request = |query: &Text<'_>| Request::new(query.as_ref(), mode).with_k(k);
+            let request = |query: &Text<'_>| {
+                let mut request = Request::new(query.as_ref(), mode).with_k(k);
+                request.min_confidence = min_confidence.unwrap_or(request.min_confidence);
+                request.corrects = !as_typed;
+                request
+            };
             let requests: Vec<Request> = queries.iter().map(request).collect();
             Ok(self.0.search_all(&requests)?.into_iter().map(answered).collect())
         })?;

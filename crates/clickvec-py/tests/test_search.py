@@ -21,12 +21,17 @@ def test_results_are_those_of_the_program(model, titles, program, tmp_path):
     index = tmp_path / "shop.index"
     program("index", "--model", model.path, "--titles", SHOP / "titles.tsv", "--output", index)
     for more, of_mode in (([], {}), *((["--mode", mode], {"mode": mode}) for mode in ("vectors", "words", "fused"))):
-        theirs = json.loads(program("search", index, "-k", 5, "--json", *more, "grey sofa").stdout)["results"]
-        found = searcher.search("grey sofa", k=5, **of_mode)
+        all_titles = ["--min-confidence", 0, "--as-typed"]
+        theirs = json.loads(program("search", index, "-k", 5, "--json", *all_titles, *more, "grey sofa").stdout)["results"]
+        found = searcher.search("grey sofa", k=5, **of_mode, min_confidence=0, as_typed=True)
         assert [of.rank for of in found] == [1, 2, 3, 4, 5]
         for field in ("rank", "id", "title"):
             assert [getattr(of, field) for of in found] == [of[field] for of in theirs]
         assert np.allclose([of.score for of in found], [of["score"] for of in theirs], atol=1e-6)
+    likely = json.loads(program("search", index, "-k", 5, "--json", "lether couch").stdout)["results"]
+    assert [of.id for of in searcher.search("lether couch", k=5)] == [of["id"] for of in likely]
+    with pytest.raises(clickvec.Error, match="expected a min_confidence from 0 to 1, found 2"):
+        searcher.search("lamp", min_confidence=2)
     found = searcher.search("lether couch", k=5, mode="vectors")
     scores = model.similarity(model.encode_query("lether couch"), model.encode_document([of.title for of in found]))
     assert np.allclose(scores[0], [of.score for of in found], atol=1e-6)
@@ -53,11 +58,11 @@ def test_an_index_answers_alike(model, titles, tmp_path):
 
 def test_why_nothing_was_found(model, titles):
     searcher = clickvec.Searcher(model, titles)
-    found = searcher.search_batch(QUERIES)
+    found = searcher.search_batch(QUERIES, min_confidence=0)
     assert [answer.reason for answer in found] == [None, None, "no words", "no words", "unknown words"]
     assert [len(answer) for answer in found] == [10, 10, 0, 0, 0]
     assert searcher.search("lamp", k=0) == [] and searcher.search("lamp", k=0).reason is None
-    assert len(searcher.search("lamp", k=10**9)) == len(searcher)
+    assert len(searcher.search("lamp", k=10**9, min_confidence=0)) == len(searcher)
     assert "<table>" in searcher.search("lamp")._repr_html_()
 
 
@@ -67,10 +72,10 @@ def test_titles_of_every_kind(model):
     pairs = [("7", texts[0]), (8, texts[1])]
     assert [of.title for of in clickvec.Searcher(model, pairs).search("garden")] == expected
     columns = {"id": [7, 8], "title": texts}
-    assert {of.id for of in clickvec.Searcher(model, columns).search("garden")} == {"7", "8"}
+    assert {of.id for of in clickvec.Searcher(model, columns).search("garden", min_confidence=0)} == {"7", "8"}
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(columns)
-    assert {of.id for of in clickvec.Searcher(model, frame).search("garden")} == {"7", "8"}
+    assert {of.id for of in clickvec.Searcher(model, frame).search("garden", min_confidence=0)} == {"7", "8"}
     assert len(clickvec.Searcher(model, [])) == 0
 
 

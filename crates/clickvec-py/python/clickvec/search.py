@@ -74,19 +74,43 @@ class Searcher:
         else:
             raise TypeError(f"expected a model for these titles, found {type(source).__name__}; load it first")
 
-    def search(self, query: str, k: int = 10, *, mode: Mode = "fused") -> Results:
-        """Returns the best ``k`` titles for a query."""
+    def search(
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        mode: Mode = "fused",
+        min_confidence: float | None = None,
+        as_typed: bool = False,
+    ) -> Results:
+        """Returns the best ``k`` titles for a query.
+
+        :param min_confidence: with ``mode="fused"``, leave out titles that are less likely than this to be a good match, from 0 to 1
+            [default: 0.02].
+        :param as_typed: with ``mode="fused"``, do not correct words that no title has.
+        """
         if not isinstance(query, str):
             raise TypeError(f"expected a text, found {type(query).__name__}; search_batch takes many")
-        return self.search_batch([query], k, mode=mode)[0]
+        return self.search_batch([query], k, mode=mode, min_confidence=min_confidence, as_typed=as_typed)[0]
 
-    def search_batch(self, queries: object, k: int = 10, *, mode: Mode = "fused") -> list[Results]:
+    def search_batch(
+        self,
+        queries: object,
+        k: int = 10,
+        *,
+        mode: Mode = "fused",
+        min_confidence: float | None = None,
+        as_typed: bool = False,
+    ) -> list[Results]:
         """:meth:`search` for many queries, faster for each."""
         if isinstance(queries, str):
             raise TypeError("expected queries, found one text; search takes it")
         if k < 0:
             raise Error(f"expected a k of 0 or more, found {k}")
-        return [Results(map(Found._make, found), reason) for found, reason in self._native.search(queries, k, mode)]
+        if min_confidence is not None and not 0 <= min_confidence <= 1:
+            raise Error(f"expected a min_confidence from 0 to 1, found {min_confidence}")
+        answers = self._native.search(queries, k, mode, min_confidence, as_typed)
+        return [Results(map(Found._make, found), reason) for found, reason in answers]
 
     @property
     def left_out(self) -> int:
