@@ -234,7 +234,15 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         let priced =
             "update m --titles=priced.tsv --set=held_out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
         folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
-        let found = folder.run(&["search", "index", "--mode=fused", "--filter=price:2..2", "--json", "charger"]);
+        let found = folder.run(&[
+            "search",
+            "index",
+            "--mode=fused",
+            "--min-confidence=0",
+            "--filter=price:2..2",
+            "--json",
+            "charger",
+        ]);
         assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
         let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
         assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
