@@ -218,7 +218,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(program, folder, "train", "--clicks", str(SHOP / "clicks.tsv"), "--output", "model", "--epochs", "2",
-            "--set", "encoder.cells=24", "--seed", "1")
+            "--set", "encoder.cells=24", "--set", "seed=1")
         forms = make_forms(folder)
         for form, difference in check_judging(program, folder, forms).items():
             print(f"{form}: every query's numbers within {difference:.1e} of pytrec_eval's")

@@ -94,7 +94,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         run = lambda *command, ok=(0,): check(subprocess.run([program, *map(str, command)], cwd=folder, capture_output=True, text=True), ok)
-        run("lab", "simulate", "--output", "world", "--pairs", 60_000, "--set", "titles=3000", "--seed", 5)
+        run("lab", "simulate", "--output", "world", "--set", "pairs=60000", "--set", "titles=3000", "--set", "seed=5")
         world = folder / "world"
         judged = collections.defaultdict(dict)
         for kind in KINDS:

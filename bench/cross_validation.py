@@ -110,7 +110,7 @@ def train(program, folder, fold, options, seed, threads):
     with tempfile.TemporaryDirectory(dir=folder) as out:
         command = [program, "train", "--clicks", folder / f"fold-{fold}-clicks.tsv"]
         command += ["--validation", folder / f"fold-{fold}-judged.tsv", "--set", "keep=last", "--json"]
-        command += ["--seed", seed, "--threads", threads, "--output", pathlib.Path(out) / "model.safetensors"]
+        command += ["--set", f"seed={seed}", "--threads", threads, "--output", pathlib.Path(out) / "model.safetensors"]
         command += shlex.split(options)
         run = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     events = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]

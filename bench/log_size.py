@@ -69,7 +69,7 @@ def spec(epochs, seeds, validation, only):
 def measure(args, pairs, epochs, seeds, folder):
     """The table of one size."""
     log = folder / "log"
-    simulate = [args.program, "lab", "simulate", "--output", log, "--pairs", pairs, "--judged", args.judged, "--set", f"validation={args.validation}"]
+    simulate = [args.program, "lab", "simulate", "--output", log, "--set", f"pairs={pairs}", "--set", f"judged={args.judged}", "--set", f"validation={args.validation}"]
     subprocess.run([*map(str, simulate), "--titles", str(args.titles)], check=True)
     text = spec(epochs, seeds, log / "validation.tsv", args.only)
     (folder / "spec.toml").write_text(text, encoding="utf-8")

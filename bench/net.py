@@ -53,9 +53,9 @@ prepare-pipe: text
 
 # A log with known truth, and its position bias.
 simulate: json, log
-    clickvec lab simulate --output log --set titles=1500 --pairs 4000 --impressions --json
+    clickvec lab simulate --output log --set titles=1500 --set pairs=4000 --set impressions=true --json
 simulate-titles: json, travel
-    clickvec lab simulate --titles shop/titles.tsv --output travel --pairs 2000 --judged 20 --json
+    clickvec lab simulate --titles shop/titles.tsv --output travel --set pairs=2000 --set judged=20 --json
 prepare-bias: json, weighted.tsv
     clickvec prepare log/log.tsv --columns item=id --titles log/titles.tsv --min-users 1 --correct-position-bias \
         --output weighted.tsv --json
@@ -102,7 +102,7 @@ train-words: words.safetensors
     $TRAIN --set encoder.cells=24 --set word_count=3 --set max_trigrams=800 --set max_words=4 --set tail=merge --output words.safetensors
 train-augment: augment.safetensors
     $TRAIN --set encoder.cells=24 --set augment.drop=0.1 --set augment.swap=0.1 --set augment.misspell=0.1 --set init_range=fan \
-        --set clip_norm=1 --set weighting=linear --seed 7 \
+        --set clip_norm=1 --set weighting=linear --set seed=7 \
         --output augment.safetensors
 train-init: tomorrow.safetensors
     clickvec train --init shop.safetensors --clicks clicks.tsv --epochs 1 --held-out 0 --output tomorrow.safetensors

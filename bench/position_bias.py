@@ -85,7 +85,7 @@ def make_shop(folder, options, run):
 
 def simulate(bias):
     def make(folder, options, run):
-        run("lab", "simulate", "--output", folder, "--pairs", options.pairs, "--judged", 200, "--impressions", "--set", f"engine_bias={bias}")
+        run("lab", "simulate", "--output", folder, "--set", f"pairs={options.pairs}", "--set", "judged=200", "--set", "impressions=true", "--set", f"engine_bias={bias}")
 
     return make
 
@@ -121,7 +121,7 @@ def compare(world, folder, options, run):
     for seed in range(options.seeds):
         for name in ("plain", "weighted"):
             model = folder / f"{name}.safetensors"
-            run("train", "--clicks", folder / f"{name}.tsv", "--set", "keep=last", "--output", model, "--seed", seed, *epochs)
+            run("train", "--clicks", folder / f"{name}.tsv", "--set", "keep=last", "--output", model, "--set", f"seed={seed}", *epochs)
             per_query = folder / "per-query.tsv"
             run("evaluate", "--judged", folder / "judged.tsv", model, "--output", per_query.parent)
             rows = [line.split("\t") for line in per_query.read_text().splitlines()]

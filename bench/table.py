@@ -119,7 +119,7 @@ def main():
             for seed in range(1, arguments.seeds + 1):
                 models.append(folder / f"seed-{seed}.safetensors")
                 train = [arguments.program, "train", "--clicks", data / "clicks.tsv", "--set", "keep=last", "--output", models[-1]]
-                train += ["--seed", seed, "--threads", arguments.threads, "--json", *shlex.split(options)]
+                train += ["--set", f"seed={seed}", "--threads", arguments.threads, "--json", *shlex.split(options)]
                 start = time.monotonic()
                 events = [json.loads(line) for line in run(train).splitlines()]
                 seconds.append(time.monotonic() - start)

@@ -166,7 +166,7 @@ def trained(program, arguments, name, options, seed):
         if path is not None:
             options = options.replace(sign, f"{flag} {shlex.quote(str(path))}")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run(program, "train", "--output", model, "--seed", seed, "--threads", arguments.threads, *shlex.split(options))
+    run(program, "train", "--output", model, "--set", f"seed={seed}", "--threads", arguments.threads, *shlex.split(options))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return model, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -80,7 +80,7 @@ pub(crate) fn look(build: &Build<'_>, go_on: &mut dyn FnMut() -> ControlFlow<()>
             preset.log(&mut read)?;
         }
         let sample = Sample::read(build.logs, &read, &vocabulary, go_on)?;
-        let name = |role| read.columns.of(role).unwrap_or_default().to_owned();
+        let name = |role| read.columns.get(role).unwrap_or_default().to_owned();
         looked.join = sample.join(first, &titles.path, &vocabulary, &name(Role::Title), &name(Role::Item))?;
         if let Join::Ids { column } = &looked.join
             && preset.is_none()

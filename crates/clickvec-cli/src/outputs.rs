@@ -57,6 +57,11 @@ pub(crate) enum Kind {
     /// A table whose header begins like this.
     Table(&'static str),
     Page,
+    Markdown,
+    JsonVectors,
+    Npy,
+    Word2vec,
+    Parquet,
 }
 
 /// Refuses to replace a file of another kind: most likely it is not the one that the user meant. An empty file is of any kind.
@@ -69,6 +74,14 @@ pub(crate) fn refuse_other(output: &Path, kind: Kind) -> Result<()> {
         Kind::Model => (is_tensors(&head), "a model".to_owned()),
         Kind::Table(header) => (head.starts_with(header.as_bytes()), listed_columns(header)),
         Kind::Page => (head.starts_with(b"<!doctype html>"), "a page".to_owned()),
+        Kind::Markdown => (head.starts_with(b"# ") || head.starts_with(b"| "), "a table in Markdown".to_owned()),
+        Kind::JsonVectors => {
+            let is_it = head.starts_with(b"{\"text\":") || head.starts_with(b"{\"id\":");
+            (is_it, "texts with vectors as JSON lines".to_owned())
+        }
+        Kind::Npy => (head.starts_with(b"\x93NUMPY"), "an array of NumPy".to_owned()),
+        Kind::Word2vec => (has_two_numbers(&head), "vectors of word2vec".to_owned()),
+        Kind::Parquet => (head.starts_with(b"PAR1"), "a Parquet file".to_owned()),
     };
     ensure!(
         is_it || head.is_empty(),
@@ -76,6 +89,14 @@ pub(crate) fn refuse_other(output: &Path, kind: Kind) -> Result<()> {
         path(output)
     );
     Ok(())
+}
+
+/// Returns whether the first line has two numbers, as that of word2vec's text format.
+fn has_two_numbers(head: &[u8]) -> bool {
+    let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut numbers = line.split(|&byte| byte == b' ');
+    let mut is_number = || numbers.next().is_some_and(|word| !word.is_empty() && word.iter().all(u8::is_ascii_digit));
+    is_number() && is_number() && numbers.next().is_none()
 }
 
 fn listed_columns(header: &str) -> String {

@@ -115,14 +115,14 @@ impl<'a> OverlapCounter<'a> {
     }
 
     pub(super) fn finish(self) -> Overlap {
-        let of_query = |titles: &HashMap<String, (u64, bool)>| -> u64 {
+        let clicks = |titles: &HashMap<String, (u64, bool)>| -> u64 {
             titles.values().filter(|(_, clicked)| *clicked).map(|(count, _)| count).sum()
         };
         let name = |position: &usize| self.judgments.queries[*position].text.clone();
         Overlap {
             queries: self.seen.len() as u64,
             of_queries: self.judgments.queries.len() as u64,
-            pairs: self.seen.values().map(of_query).sum(),
+            pairs: self.seen.values().map(clicks).sum(),
             of_pairs: self.judgments.queries.iter().map(|query| query.titles.len() as u64).sum(),
             first: self.seen.keys().take(NAMED).map(name).collect(),
         }

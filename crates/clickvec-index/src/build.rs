@@ -7,6 +7,7 @@ use std::path::Path;
 use clickvec::internals::npy;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title};
+use clickvec_tables::shown;
 
 use crate::encode::{Sink, TitleEncoder};
 use crate::error::{Error, ErrorKind, Result, too_many};
@@ -228,7 +229,8 @@ impl Output {
         let count = vectors.rows() as u64;
         // A shard, or a segment of an update, may have nothing; an index that would never answer is a mistake.
         if left_out > 0 && count == 0 && shard.is_none() && has_model {
-            let (expected, found) = ("titles with words that the model knows", format!("none among {left_out}"));
+            let (expected, found) =
+                ("titles with words that the model knows", format!("none among {}", shown::count(left_out)));
             let error = Error::expected(ErrorKind::Empty, expected, found).help("is this the right model?");
             return Err(error.at(folder.path()));
         }

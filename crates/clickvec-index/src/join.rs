@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clickvec::internals::text::Analysis;
 use clickvec::tables::Title;
 use clickvec_tables::UniqueIds;
-use clickvec_tables::shown::{shortened, shown};
+use clickvec_tables::shown::{count, shortened, shown};
 
 use crate::build::{BuiltIndex, IndexBuilder};
 use crate::error::{Error, ErrorKind, Result, mismatch};
@@ -111,8 +111,8 @@ fn order_of_shards(indexes: &[Index]) -> Result<Vec<usize>> {
             && (first.of, first.titles) != (of, titles)
         {
             let other = shown(indexes[other].path());
-            let expected = format!("one of {} shards of {} titles, as `{other}` is", first.of, first.titles);
-            let error = mismatch(index.path(), expected, format!("one of {of} of {titles} titles"));
+            let expected = format!("one of {} shards of {} titles, as `{other}` is", first.of, count(first.titles));
+            let error = mismatch(index.path(), expected, format!("one of {of} of {} titles", count(titles)));
             return Err(error.help("join the shards of one collection"));
         }
         if let Some(&(_, other)) = shards.iter().find(|(other, _)| other.number == number) {

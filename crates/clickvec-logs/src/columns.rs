@@ -126,7 +126,7 @@ impl Columns {
     }
 
     /// The name of this role's column; `None` if the log has no such column.
-    pub fn of(&self, role: Role) -> Option<&str> {
+    pub fn get(&self, role: Role) -> Option<&str> {
         match &self.named[role as usize] {
             Some(name) => Some(name),
             None if self.absent[role as usize] || role == Role::Key => None,
@@ -137,6 +137,6 @@ impl Columns {
     /// The possible names of this role's column, the likeliest first.
     pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
         let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
-        self.of(role).into_iter().chain(other)
+        self.get(role).into_iter().chain(other)
     }
 }

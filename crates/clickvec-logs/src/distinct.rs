@@ -13,7 +13,7 @@ const KEPT: usize = 1 << 16;
 /// 0 (Wegman's adaptive sampling; Flajolet, "On adaptive sampling", Computing 43, 1990).
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
-    kept: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
+    hashes: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
     /// The number of first bits that must be 0.
     bits: u32,
 }
@@ -21,17 +21,17 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// Adds a hash, which must be well mixed.
     pub(crate) fn add(&mut self, hash: u64) {
-        if hash.leading_zeros() < self.bits || !self.kept.insert(hash) || self.kept.len() <= KEPT {
+        if hash.leading_zeros() < self.bits || !self.hashes.insert(hash) || self.hashes.len() <= KEPT {
             return;
         }
         self.bits += 1;
         let bits = self.bits;
-        self.kept.retain(|hash| hash.leading_zeros() >= bits);
+        self.hashes.retain(|hash| hash.leading_zeros() >= bits);
     }
 
     /// The number of distinct hashes.
     pub(crate) fn count(&self) -> u64 {
-        (self.kept.len() as u64) << self.bits
+        (self.hashes.len() as u64) << self.bits
     }
 
     /// Whether [`Distinct::count`] is exact.

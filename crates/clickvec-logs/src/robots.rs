@@ -153,8 +153,8 @@ impl UserCounts {
                 let next = Entry { user, first, last, queries: queries as u32, is_day: is_day != 0 };
                 // Counts of the same user and day are in the order of the log.
                 let joined = |entry: &mut Entry| {
-                    let again = u32::from(entry.last == next.first);
-                    entry.queries = entry.queries.saturating_add(next.queries - again);
+                    let repeated = u32::from(entry.last == next.first);
+                    entry.queries = entry.queries.saturating_add(next.queries - repeated);
                     entry.last = next.last;
                 };
                 counts.entry(key).and_modify(joined).or_insert(next);

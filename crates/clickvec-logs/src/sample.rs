@@ -12,7 +12,7 @@ const KEPT_BYTES: usize = 8 << 20;
 /// A sample of distinct titles: those with the smallest hashes, so that it depends on nothing but the titles.
 #[derive(Debug, Default)]
 pub(crate) struct TitleSample {
-    kept: BTreeMap<u64, Vec<u8>>,
+    titles: BTreeMap<u64, Vec<u8>>,
     bytes: usize,
     /// The limit below which hashes are kept, once some had to go.
     below: Option<u64>,
@@ -22,13 +22,13 @@ impl TitleSample {
     /// Offers a title.
     pub(crate) fn add(&mut self, title: &[u8]) {
         let hash = xxh3_64(title);
-        if self.below.is_some_and(|below| hash >= below) || self.kept.contains_key(&hash) {
+        if self.below.is_some_and(|below| hash >= below) || self.titles.contains_key(&hash) {
             return;
         }
         self.bytes += title.len();
-        self.kept.insert(hash, title.to_vec());
-        while self.kept.len() > KEPT || self.bytes > KEPT_BYTES {
-            let Some((last, title)) = self.kept.pop_last() else { break };
+        self.titles.insert(hash, title.to_vec());
+        while self.titles.len() > KEPT || self.bytes > KEPT_BYTES {
+            let Some((last, title)) = self.titles.pop_last() else { break };
             self.bytes -= title.len();
             self.below = Some(last);
         }
@@ -36,7 +36,7 @@ impl TitleSample {
 
     /// The titles to choose from.
     pub(crate) fn finish(self) -> Vec<Vec<u8>> {
-        self.kept.into_values().collect()
+        self.titles.into_values().collect()
     }
 }
 

@@ -39,7 +39,7 @@ pub struct Options {
 
 impl Options {
     /// Returns how the table below is read.
-    pub(crate) fn of_table(&self) -> table::Options {
+    pub(crate) fn table(&self) -> table::Options {
         let width = if self.short_rows { Width::Padded } else { Width::Header };
         let (format, delimiter, header) = (self.format, self.delimiter, self.header.clone());
         table::Options { format, delimiter, header, width, max_row_bytes: MAX_ROW_BYTES }
@@ -103,7 +103,7 @@ impl LogTable {
         if options.judgments {
             return LogTable::read(path, files::open(path)?, options);
         }
-        LogTable::of_table(Table::open(path, &options.of_table())?, options)
+        LogTable::from_table(Table::open(path, &options.table())?, options)
     }
 
     /// [`LogTable::open`] for a source that is already open. `path` is for messages.
@@ -112,7 +112,7 @@ impl LogTable {
     ///
     /// Those of [`LogTable::open`].
     pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<LogTable> {
-        let mut form = options.of_table();
+        let mut form = options.table();
         if options.judgments {
             // Judgments are separated by tabs or by blanks.
             let first;
@@ -121,17 +121,17 @@ impl LogTable {
             (form.format, form.delimiter) =
                 if is_tsv { (Some(Format::Tsv), None) } else { (Some(Format::Csv), Some(b' ')) };
         }
-        LogTable::of_table(Table::read(path, source, &form)?, options)
+        LogTable::from_table(Table::read(path, source, &form)?, options)
     }
 
-    fn of_table(mut table: Table, options: &Options) -> Result<LogTable> {
+    fn from_table(mut table: Table, options: &Options) -> Result<LogTable> {
         let (mut columns, mut late) = ([None; ROLES], Vec::new());
         let names = &options.columns;
         // Of JSON lines without an object, nothing is known before the end.
         let is_unknown = table.first_lines().is_some_and(|(_, none)| none);
         let is_json = table.first_lines().is_some();
         for role in ALL.into_iter().filter(|_| options.extract.is_none()) {
-            let Some(name) = names.names_of(role).find(|name| table.has(name)).or(names.of(role)) else { continue };
+            let Some(name) = names.names_of(role).find(|name| table.has(name)).or(names.get(role)) else { continue };
             if table.has(name) || (is_json && (names.is_named(role) || is_unknown)) {
                 let is_required = names.is_named(role) || !is_json;
                 columns[role as usize] = if is_required { Some(table.require(name)?) } else { table.column(name)? };
@@ -241,5 +241,5 @@ impl Record {
 }
 
 fn missing(table: &Table, role: Role, columns: &Columns) -> Error {
-    missing_column(table.path(), columns.of(role).unwrap_or(role.name()), role, table.names())
+    missing_column(table.path(), columns.get(role).unwrap_or(role.name()), role, table.names())
 }

@@ -28,7 +28,7 @@ impl TitleTexts {
     /// missing title. If an item has several titles, the first counts.
     pub(crate) fn read(titles: &Titles, options: &Options, budget: usize, max_bad: f64) -> Result<TitleTexts> {
         let path = &titles_file(&titles.path)?;
-        let mut table = Table::open(path, &options.of_table())?;
+        let mut table = Table::open(path, &options.table())?;
         let lacks = |column: &str, table: &Table| {
             lacks_column(path, column, table.names()).help("a table of titles has the columns id and title")
         };

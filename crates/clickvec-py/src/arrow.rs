@@ -38,18 +38,18 @@ impl Arrays {
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
         if object.hasattr(STREAM)? {
             let capsule = object.call_method0(STREAM)?;
-            return Arrays::of_stream(capsule.cast::<PyCapsule>()?).map(Some);
+            return Arrays::from_stream(capsule.cast::<PyCapsule>()?).map(Some);
         }
         if object.hasattr(ARRAY)? {
             let capsules = object.call_method0(ARRAY)?.cast_into::<PyTuple>()?;
             let (schema, array) = (capsules.get_item(0)?, capsules.get_item(1)?);
-            return Arrays::of_one(schema.cast::<PyCapsule>()?, array.cast::<PyCapsule>()?).map(Some);
+            return Arrays::from_array(schema.cast::<PyCapsule>()?, array.cast::<PyCapsule>()?).map(Some);
         }
         Ok(None)
     }
 
     #[allow(unsafe_code)]
-    fn of_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
+    fn from_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
         let pointer = capsule.pointer_checked(Some(STREAM_CAPSULE))?.cast::<FFI_ArrowArrayStream>();
         // SAFETY: by its name the capsule has an ArrowArrayStream, which this takes over and leaves marked as released.
         let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
@@ -62,7 +62,7 @@ impl Arrays {
     }
 
     #[allow(unsafe_code)]
-    fn of_one(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
+    fn from_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Arrays> {
         let schema = schema.pointer_checked(Some(SCHEMA_CAPSULE))?.cast::<FFI_ArrowSchema>();
         let array = array.pointer_checked(Some(ARRAY_CAPSULE))?.cast::<FFI_ArrowArray>();
         // SAFETY: by their names the capsules have an ArrowSchema and an ArrowArray, which this takes over and leaves marked as

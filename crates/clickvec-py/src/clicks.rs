@@ -115,7 +115,7 @@ fn at(py: Python<'_>, what: &str, number: u64, error: &PyErr) -> PyErr {
     if error.is_instance_of::<PyTypeError>(py) {
         PyTypeError::new_err(format!("{what} {number}: {said}"))
     } else {
-        error::given(format!("{what} {number}: {said}"))
+        error::invalid(format!("{what} {number}: {said}"))
     }
 }
 
@@ -137,7 +137,7 @@ fn pair(item: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<Pair> {
         3 => weight(&item.get_item(2)?, weighting)?,
         found => {
             let what = format!("expected (query, title) or (query, title, weight), found {found} items");
-            return Err(error::given(what));
+            return Err(error::invalid(what));
         }
     };
     Ok((text(0, "query")?, text(1, "title")?, weight, false))
@@ -154,7 +154,7 @@ fn weight(object: &Bound<'_, PyAny>, weighting: Weighting) -> PyResult<f32> {
     let number = object.extract::<f64>();
     let number =
         number.map_err(|_| PyTypeError::new_err(format!("expected a number as the weight, found {}", kind(object))))?;
-    let wrong = || error::given(format!("expected a weight from 0 to 1e12, found {number}"));
+    let wrong = || error::invalid(format!("expected a weight from 0 to 1e12, found {number}"));
     if !(0.0..=1e12).contains(&number) {
         return Err(wrong());
     }
@@ -202,7 +202,7 @@ impl Meaning {
         let text = |name: &str| -> PyResult<PyBackedStr> {
             let missing = || {
                 let names: Vec<String> = row.keys().iter().map(|name| name.to_string()).collect();
-                error::given(format!("expected `{name}`, found `{}`", names.join("`, `")))
+                error::invalid(format!("expected `{name}`, found `{}`", names.join("`, `")))
             };
             text(&row.get_item(name)?.ok_or_else(missing)?, name)
         };
@@ -210,7 +210,7 @@ impl Meaning {
             let found = row.get_item(name).ok().flatten()?;
             Some(found.extract::<f64>().ok())
         };
-        let Some((weight, rare)) = self.factors(number).map_err(error::given)? else { return Ok(None) };
+        let Some((weight, rare)) = self.factors(number).map_err(error::invalid)? else { return Ok(None) };
         let fields = self.fields(|name| row.contains(name).unwrap_or(false));
         let title = match fields[..] {
             [field] => Text::Python(text(field)?),
@@ -241,8 +241,8 @@ impl PairColumns {
             self.read(batch, *rows)?;
             *rows += batch.len() as u64;
         }
-        let kept = self.rest.len().saturating_sub(AT_ONCE);
-        let mut pairs = self.rest.split_off(kept);
+        let first = self.rest.len().saturating_sub(AT_ONCE);
+        let mut pairs = self.rest.split_off(first);
         pairs.reverse();
         Ok(pairs)
     }
@@ -253,7 +253,7 @@ impl PairColumns {
         let texts = |name: &str| -> PyResult<Strings> {
             let missing = || {
                 let names = batch.column_names().join("`, `");
-                error::given(format!("expected a column `{name}`, found `{names}`"))
+                error::invalid(format!("expected a column `{name}`, found `{names}`"))
             };
             let array = column(name).ok_or_else(missing)?;
             Strings::of(array).map_err(|_| {
@@ -267,13 +267,13 @@ impl PairColumns {
         // Columns of numbers that are given twice would be read once.
         for name in names.iter().chain(&["weight", "count", "clicked", "rare"]) {
             if batch.column_names().iter().filter(|other| *other == name).count() > 1 {
-                return Err(error::given(format!("expected each column once, found `{name}` again")));
+                return Err(error::invalid(format!("expected each column once, found `{name}` again")));
             }
         }
         let told = |row: usize, what: &str| format!("row {}: {what}", first + row as u64);
         for row in 0..batch.len() {
             let number = |name: &str| column(name).map(|array| number_of(array, row));
-            let factors = self.meaning.factors(number).map_err(|what| error::given(told(row, &what)))?;
+            let factors = self.meaning.factors(number).map_err(|what| error::invalid(told(row, &what)))?;
             let Some((weight, rare)) = factors else { continue };
             for (name, strings) in names.iter().zip(&columns) {
                 if strings.get(row).is_none() {

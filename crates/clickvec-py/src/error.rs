@@ -25,11 +25,11 @@ enum ExceptionKind {
 
 /// An error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    of_index(py, error)
+    from_index(py, error)
 }
 
 /// An error of an index.
-pub(crate) fn of_index(py: Python<'_>, error: &clickvec_index::Error) -> PyErr {
+pub(crate) fn from_index(py: Python<'_>, error: &clickvec_index::Error) -> PyErr {
     let words = error.to_string();
     if error.kind() != ErrorKind::Io {
         return told(py, &words);
@@ -53,7 +53,7 @@ pub(crate) fn told(py: Python<'_>, words: &str) -> PyErr {
 }
 
 /// [`told`] for words of our own, which name no option.
-pub(crate) fn given(words: impl AsRef<str>) -> PyErr {
+pub(crate) fn invalid(words: impl AsRef<str>) -> PyErr {
     Python::attach(|py| make(py, ExceptionKind::Given, words.as_ref(), None, None))
 }
 

@@ -83,30 +83,30 @@ pub(crate) fn evaluate<'py>(
         };
         if entries.iter().any(|(taken, _)| *taken == name) {
             let what = format!("expected each system once, found `{name}` again; give names by a dict");
-            return Err(error::given(what));
+            return Err(error::invalid(what));
         }
         entries.push((name, entry));
     }
     if how.fusion.is_empty() && (how.fusion_judged.is_some() || how.fusion_weights.is_some()) {
-        return Err(error::given(
+        return Err(error::invalid(
             "expected a fusion for `fusion_judged` or `fusion_weights`, found none; name its method",
         ));
     }
     if how.fusion_judged.is_some() && how.fusion_weights.is_some() {
-        return Err(error::given("expected `fusion_judged` or `fusion_weights`, found both; leave one out"));
+        return Err(error::invalid("expected `fusion_judged` or `fusion_weights`, found both; leave one out"));
     }
     let fusions: Vec<(String, FusionMethod)> =
         how.fusion.iter().map(|name| Ok((name.clone(), method(name, None)?))).collect::<PyResult<_>>()?;
     if !fusions.is_empty() && entries.len() < 2 {
         let found = entries.len();
-        return Err(error::given(format!("expected two systems or more to fuse, found {found}")));
+        return Err(error::invalid(format!("expected two systems or more to fuse, found {found}")));
     }
     let weights = how.fusion_weights.as_deref().map(checked).transpose()?;
     if let Some(weights) = &weights
         && weights.len() != entries.len()
     {
         let what = format!("expected a weight for each of {} systems, found {}", entries.len(), weights.len());
-        return Err(error::given(what));
+        return Err(error::invalid(what));
     }
     let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
     let data = work::long(py, || Data::read(&files, &how, learns.then_some(weighting)))?;
@@ -132,13 +132,13 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
     let ties = match how.ties.as_str() {
         "expected" => Ties::Expected,
         "trec" => Ties::Trec,
-        other => return Err(error::given(format!("expected ties of expected or trec, found `{other}`"))),
+        other => return Err(error::invalid(format!("expected ties of expected or trec, found `{other}`"))),
     };
     let gain = match how.gain.as_str() {
         "exponential" => Gain::Exponential,
         "linear" => Gain::Linear,
         other => {
-            return Err(error::given(format!("expected a gain of exponential or linear, found `{other}`")));
+            return Err(error::invalid(format!("expected a gain of exponential or linear, found `{other}`")));
         }
     };
     Ok(EvaluateOptions { gain, ties, relevant_from: how.relevant_from })
@@ -293,15 +293,15 @@ fn to_python(py: Python<'_>, found: Found) -> PyResult<Bound<'_, PyDict>> {
     result.set_item("queries_without_relevant", without)?;
     let systems = PyList::empty(py);
     for system in &found.evaluations {
-        let of_system = PyDict::new(py);
-        of_system.set_item("name", &system.name)?;
-        of_system.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
+        let row = PyDict::new(py);
+        row.set_item("name", &system.name)?;
+        row.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
         let values = PyDict::new(py);
         for metric in Metric::OF_JUDGED {
             values.set_item(metric.to_string(), PyArray1::from_vec(py, system.values(metric)))?;
         }
-        of_system.set_item("values", values)?;
-        systems.append(of_system)?;
+        row.set_item("values", values)?;
+        systems.append(row)?;
     }
     result.set_item("systems", systems)?;
     result.set_item("tests", json::to_python(py, &json!(found.tests))?)?;

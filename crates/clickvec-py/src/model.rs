@@ -64,7 +64,7 @@ pub(crate) fn side(name: &str) -> PyResult<Side> {
     match name {
         "query" => Ok(Side::Query),
         "document" => Ok(Side::Title),
-        other => Err(error::given(format!("expected `query` or `document`, found `{other}`"))),
+        other => Err(error::invalid(format!("expected `query` or `document`, found `{other}`"))),
     }
 }
 

@@ -120,7 +120,7 @@ impl Files {
     pub(crate) fn weighting(&self) -> PyResult<Weighting> {
         let name = &self.weighting;
         serde_json::from_value(json!(name))
-            .map_err(|_| error::given(format!("expected a weighting of log, linear, none or binary, found `{name}`")))
+            .map_err(|_| error::invalid(format!("expected a weighting of log, linear, none or binary, found `{name}`")))
     }
 }
 
@@ -175,7 +175,7 @@ pub(crate) fn fuse(
     let method = method(method_name, k)?;
     if members.len() != weights.len() {
         let what = format!("expected a weight for each of {} members, found {}", members.len(), weights.len());
-        return Err(error::given(what));
+        return Err(error::invalid(what));
     }
     let members: Vec<Scorer> = members.iter().map(scorer_of).collect::<PyResult<_>>()?;
     let members = members.into_iter().zip(checked(&weights)?).collect();
@@ -184,7 +184,7 @@ pub(crate) fn fuse(
 
 /// The method of fusion with this name.
 pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
-    let wrong = |what: String| Err(error::given(what));
+    let wrong = |what: String| Err(error::invalid(what));
     match (name, k) {
         ("reciprocal-rank" | "rrf", k) => match k.unwrap_or(RECIPROCAL_RANK_K) {
             k if k.is_finite() && k > -1.0 => Ok(FusionMethod::ReciprocalRank { k }),
@@ -203,11 +203,11 @@ pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
 /// Weights scaled so that their sum is 1, as the program scales them.
 pub(crate) fn checked(weights: &[f64]) -> PyResult<Vec<f64>> {
     if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-        return Err(error::given(format!("expected weights of 0 or more, found {weight}")));
+        return Err(error::invalid(format!("expected weights of 0 or more, found {weight}")));
     }
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
-        return Err(error::given("expected a weight above 0, found none"));
+        return Err(error::invalid("expected a weight above 0, found none"));
     }
     // By the largest first, because the sum of large weights may overflow.
     let sum: f64 = weights.iter().map(|weight| weight / largest).sum();

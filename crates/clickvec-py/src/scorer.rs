@@ -105,11 +105,11 @@ fn call(function: &Bound<'_, PyAny>, query: &str, titles: &[&str]) -> PyResult<V
     let scores: Vec<f64> = items.map(|score| number(score?)).collect::<PyResult<_>>()?;
     if scores.len() != titles.len() {
         let what = format!("expected a score for each of {} titles, found {}", titles.len(), scores.len());
-        return Err(error::given(what));
+        return Err(error::invalid(what));
     }
     if scores.iter().any(|score| score.is_nan()) {
         let what = format!("expected scores that are numbers, found NaN for the query {query:?}");
-        return Err(error::given(what));
+        return Err(error::invalid(what));
     }
     Ok(scores)
 }

@@ -25,7 +25,7 @@ impl Searcher {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Searcher> {
         let index = work::short(py, || Index::open(&path))?;
-        Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
+        Ok(Searcher(index.map_err(|fault| error::from_index(py, &fault))?))
     }
 
     /// Encodes titles. Ctrl-C ends them early, and with them the work.
@@ -36,7 +36,7 @@ impl Searcher {
         let index = serve(py, None, &|_| Ok(()), |caller| {
             Index::in_memory(&model.inner, titles.take_while(|_| !caller.is_stopped()))
         })?;
-        Ok(Searcher(index.map_err(|fault| error::of_index(py, &fault))?))
+        Ok(Searcher(index.map_err(|fault| error::from_index(py, &fault))?))
     }
 
     fn __len__(&self) -> usize {
@@ -64,7 +64,7 @@ impl Searcher {
         as_typed: bool,
     ) -> PyResult<Vec<Answered>> {
         let mode: Mode = mode.parse().map_err(|_| {
-            error::given(format!(
+            error::invalid(format!(
                 "mode: expected one of {}, found `{mode}`",
                 Mode::all().map(Mode::name).collect::<Vec<_>>().join(", ")
             ))
@@ -84,7 +84,7 @@ impl Searcher {
             let requests: Vec<Request> = queries.iter().map(request).collect();
             Ok(self.0.search_all(&requests)?.into_iter().map(answered).collect())
         })?;
-        answers.map_err(|fault| error::of_index(py, &fault))
+        answers.map_err(|fault| error::from_index(py, &fault))
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn build_index<'py>(
     titles: &Bound<'py, PyAny>,
     path: PathBuf,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let raise = |fault| error::of_index(py, &fault);
+    let raise = |fault| error::from_index(py, &fault);
     let mut builder = work::short(py, || IndexBuilder::new(&model.inner, &path))?.map_err(raise)?;
     let mut titles = titles.try_iter()?;
     loop {
@@ -122,7 +122,7 @@ pub(crate) fn build_index<'py>(
     }
     let built =
         work::short(py, move || finish(builder, &model.inner, &Fusion::for_model(&model.inner), VectorFormat::F32))?;
-    let built = built.map_err(|fault| error::of_index(py, &fault))?;
+    let built = built.map_err(|fault| error::from_index(py, &fault))?;
     let found = PyDict::new(py);
     found.set_item("fingerprint", built.fingerprint)?;
     found.set_item("model", built.model)?;

@@ -132,7 +132,7 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
             let [rows, dimension] = *array.shape() else { unreachable!("it has two dimensions") };
             if rows != texts.len() {
                 let what = format!("expected a vector for each of the teacher's {} texts, found {rows}", texts.len());
-                return Err(error::given(what));
+                return Err(error::invalid(what));
             }
             Vectors::Memory(texts, array.as_array().iter().copied().collect(), dimension)
         }

@@ -11,14 +11,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{error, fork};
 
-/// The threads of the process with this id, and how many were asked for.
+/// The threads of the process with this id, and how many there are to be.
 struct Threads {
     process: u32,
-    asked: usize,
+    wanted: usize,
     pool: Option<Arc<ThreadPool>>,
 }
 
-static THREADS: Mutex<Threads> = Mutex::new(Threads { process: 0, asked: 0, pool: None });
+static THREADS: Mutex<Threads> = Mutex::new(Threads { process: 0, wanted: 0, pool: None });
 
 /// The threads of this process. Only with [`fork::Pass`], so that no fork happens meanwhile.
 fn threads() -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {
@@ -34,7 +34,7 @@ fn threads() -> Result<Arc<ThreadPool>, rayon::ThreadPoolBuildError> {
         return Ok(Arc::clone(pool));
     }
     let builder = ThreadPoolBuilder::new().thread_name(|number| format!("clickvec-{number}"));
-    let pool = Arc::new(builder.num_threads(threads.asked).build()?);
+    let pool = Arc::new(builder.num_threads(threads.wanted).build()?);
     threads.pool = Some(Arc::clone(&pool));
     Ok(pool)
 }
@@ -46,16 +46,16 @@ const MOST_THREADS: usize = 1024;
 #[pyfunction]
 pub(crate) fn set_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
     if threads > MOST_THREADS {
-        return Err(error::given(format!("expected 0 to {MOST_THREADS} threads, found {threads}")));
+        return Err(error::invalid(format!("expected 0 to {MOST_THREADS} threads, found {threads}")));
     }
     py.detach(|| {
         let _pass = fork::Pass::new();
-        let mut of_process = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
         // Who says so before each batch keeps the threads.
-        if of_process.asked != threads && of_process.process == std::process::id() {
-            of_process.pool = None;
+        if current.wanted != threads && current.process == std::process::id() {
+            current.pool = None;
         }
-        of_process.asked = threads;
+        current.wanted = threads;
     });
     Ok(())
 }

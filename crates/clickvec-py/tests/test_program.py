@@ -57,7 +57,7 @@ def test_prepare(tmp_path):
 
 
 def test_simulate(tmp_path):
-    settings = dict(pairs=500, judged=5, seed=3, set={"titles": 300, "validation": 5})
+    settings = dict(set={"pairs": 500, "titles": 300, "judged": 5, "validation": 5, "seed": 3})
     first = clickvec.simulate(tmp_path / "a", **settings)
     clickvec.simulate(tmp_path / "b", **settings)
     assert first["pairs"] == 500

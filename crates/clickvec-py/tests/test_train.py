@@ -27,7 +27,7 @@ def rows():
 
 def test_the_same_bytes_as_the_program(model, program, tmp_path):
     theirs = tmp_path / "program.safetensors"
-    program("train", "--clicks", CLICKS, "--output", theirs, "--epochs", 2, "--set", "encoder.cells=16", "--seed", 7)
+    program("train", "--clicks", CLICKS, "--output", theirs, "--epochs", 2, "--set", "encoder.cells=16", "--set", "seed=7")
     with open(model.path, "rb") as ours:
         assert ours.read() == theirs.read_bytes()
     assert model.to_bytes() == theirs.read_bytes()
@@ -36,7 +36,7 @@ def test_the_same_bytes_as_the_program(model, program, tmp_path):
 @pytest.mark.skipif("CLICKVEC_PROGRAM" not in os.environ, reason="CLICKVEC_PROGRAM names no program")
 def test_the_same_bytes_as_another_build_of_the_program(model, tmp_path):
     theirs = tmp_path / "program.safetensors"
-    settings = ["--epochs", "2", "--set", "encoder.cells=16", "--seed", "7"]
+    settings = ["--epochs", "2", "--set", "encoder.cells=16", "--set", "seed=7"]
     command = [os.environ["CLICKVEC_PROGRAM"], "train", "--clicks", CLICKS, "--output", theirs, *settings]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert model.to_bytes() == theirs.read_bytes()

@@ -136,7 +136,7 @@ mod tests {
     fn read(bytes: &'static [u8], field: &str) -> Result<TitleFile> {
         let path = Path::new("t.tsv");
         let table = Table::read(path, Box::new(bytes), &Options::default())?;
-        collected(TitleReader::of_table(table, &path.into(), field, &[])?)
+        collected(TitleReader::from_table(table, &path.into(), field, &[])?)
     }
 
     fn title(id: &str, title: &str) -> Title {

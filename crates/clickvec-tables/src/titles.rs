@@ -101,7 +101,7 @@ impl TitleReader {
     /// [`ErrorKind::Setting`] for a field that names a column twice.
     pub fn open(titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
         let path = if titles.path.is_dir() { beir_file(&titles.path, CORPUS)? } else { titles.path.clone() };
-        TitleReader::of_table(Table::open(&path, &Options::default())?, titles, field, stored)
+        TitleReader::from_table(Table::open(&path, &Options::default())?, titles, field, stored)
     }
 
     /// [`TitleReader::open`] for a table that is already open.
@@ -109,7 +109,7 @@ impl TitleReader {
     /// # Errors
     ///
     /// Those of [`TitleReader::open`].
-    pub fn of_table(mut table: Table, titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
+    pub fn from_table(mut table: Table, titles: &Titles, field: &str, stored: &[String]) -> Result<TitleReader> {
         let field = titles.text.as_deref().unwrap_or(field);
         let id = titles.id.as_deref().unwrap_or(ID);
         let is_corpus = titles.id.is_none() && !table.has(ID) && table.has(BEIR_ID);

@@ -238,7 +238,7 @@ fn titles_of_a_corpus_are_searched_and_indexed() {
     let expected = hits("own.tsv");
     assert_eq!(hits("beir"), expected);
     assert_eq!(hits("beir/corpus.jsonl"), expected);
-    folder.run(&["lab", "simulate", "--pairs", "500", "--titles", "beir", "--output", "made-up"]).code(0);
+    folder.run(&["lab", "simulate", "--set", "pairs=500", "--titles", "beir", "--output", "made-up"]).code(0);
 }
 
 #[test]

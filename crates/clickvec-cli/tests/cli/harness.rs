@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// Sizes that train quickly.
 pub(crate) const SMALL: [&str; 8] =
-    ["--set", "encoder.cells=8", "--set", "batch_size=32", "--epochs", "3", "--seed", "7"];
+    ["--set", "encoder.cells=8", "--set", "batch_size=32", "--epochs", "3", "--set", "seed=7"];
 
 /// The part of a table's spec that names the files of [`Folder::with_data`].
 pub(crate) const DATA: &str = "[data]\njudged = \"judged.tsv\"\nclicks = \"clicks.tsv\"\ntitles = \"titles.tsv\"\n";

@@ -58,7 +58,7 @@ fn all_clicks_are_learnt_for_as_long_as_was_best() {
     let folder = Folder::with_data();
     folder.write("clicks.tsv", many_queries(1400));
     let titles = ["--titles", "titles.tsv", "--set", "titles.epochs=2", "--set", "encoder.members=2"];
-    let settings = ["--set", "encoder.cells=8", "--set", "batch_size=32", "--seed", "7"];
+    let settings = ["--set", "encoder.cells=8", "--set", "batch_size=32", "--set", "seed=7"];
     for more in [&[][..], &titles[..]] {
         let events = folder.train("m", &[more, &["--json"]].concat()).code(0).json_lines();
         let at = events.iter().position(|event| event["event"] == "all_clicks").unwrap();

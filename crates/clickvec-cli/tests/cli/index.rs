@@ -73,7 +73,7 @@ fn nothing_else_is_written_into_an_index() {
     let before = names();
     for command in [
         "index --model model.safetensors --titles titles.tsv --output shop.index/other.index",
-        "lab simulate --pairs 10 --output shop.index/log",
+        "lab simulate --set pairs=10 --output shop.index/log",
         "man --output shop.index/man",
         "man --output shop.index",
         "demo --pairs 100 --output shop.index/demo.html",

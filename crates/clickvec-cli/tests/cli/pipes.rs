@@ -13,7 +13,7 @@ fn a_reader_that_has_enough_is_success() {
         "evaluate --judged judged.tsv bm25".split(' ').collect(),
         "embed model.safetensors --side title titles.tsv".split(' ').collect(),
         "completions bash".split(' ').collect(),
-        "lab simulate --pairs 100 --judged 2 --output log --json".split(' ').collect(),
+        "lab simulate --set pairs=100 --set judged=2 --output log --json".split(' ').collect(),
         "demo --pairs 500".split(' ').collect(),
     ];
     for arguments in commands {

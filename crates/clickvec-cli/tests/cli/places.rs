@@ -58,12 +58,39 @@ fn a_file_of_another_kind_is_not_replaced() {
         ("prepare log.tsv --output titles.tsv", "columns `query`, `title`, `count` to replace"),
         ("prepare log.tsv --output new.tsv --report titles.tsv", "expected a page to replace"),
         ("explain keywords model.safetensors red --html titles.tsv", "expected a page to replace"),
+        (
+            "embed model.safetensors judged.tsv --side query --output titles.tsv",
+            "expected texts with vectors as JSON lines",
+        ),
+        (
+            "embed model.safetensors judged.tsv --side query --format npy --output titles.tsv",
+            "expected an array of NumPy to replace",
+        ),
+        (
+            "embed model.safetensors judged.tsv --side query --format word2vec --output titles.tsv",
+            "expected vectors of word2vec to replace",
+        ),
     ] {
         let before = folder.read("titles.tsv");
         let run = folder.run(&arguments.split(' ').collect::<Vec<_>>()).code(2);
         run.says("titles.tsv: expected ").says(expected);
         assert_eq!(folder.read("titles.tsv"), before, "{arguments}");
     }
+}
+
+#[test]
+fn a_table_replaces_only_a_table() {
+    let folder = Folder::with_data();
+    let table = "lab table --judged judged.tsv --titles titles.tsv --ranker bm25 --output table.md --output table.html";
+    let table: Vec<&str> = table.split(' ').collect();
+    for (name, expected) in [("table.md", "expected a table in Markdown"), ("table.html", "expected a page")] {
+        folder.write(name, "notes");
+        folder.run(&table).code(2).says(&format!("{name}: {expected} to replace"));
+        assert_eq!(folder.read(name), "notes");
+        std::fs::remove_file(folder.path(name)).unwrap();
+    }
+    folder.run(&table).code(0);
+    folder.run(&table).code(0);
 }
 
 #[test]
@@ -186,7 +213,7 @@ fn json_names_files_whose_names_are_no_text() {
     std::fs::remove_file(folder.path("").join(&name)).unwrap();
     run(&["index", "--model", "model.safetensors", "--titles", "titles.tsv", "--output"]);
     std::fs::remove_dir_all(folder.path("").join(&name)).unwrap();
-    run(&["lab", "simulate", "--pairs", "100", "--judged", "2", "--output"]);
+    run(&["lab", "simulate", "--set", "pairs=100", "--set", "judged=2", "--output"]);
 }
 
 #[test]

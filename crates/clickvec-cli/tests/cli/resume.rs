@@ -116,7 +116,7 @@ fn another_setting_is_refused_and_named() {
         .code(2)
         .says("loss.gamma")
         .prints_nothing();
-    folder.run(&[&run[..], &["--resume", "--seed", "3"]].concat()).code(2).says("seed");
+    folder.run(&[&run[..], &["--resume", "--set", "seed=3"]].concat()).code(2).says("seed");
     assert!(!folder.path("m").exists());
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{Folder, program};
 
 const SIMULATE: [&str; 10] =
-    ["lab", "simulate", "--output", "log", "--pairs", "2000", "--judged", "10", "--set", "titles=2000"];
+    ["lab", "simulate", "--output", "log", "--set", "pairs=2000", "--set", "judged=10", "--set", "titles=2000"];
 
 fn names(folder: &Folder, path: &str) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path(path)).unwrap();
@@ -18,7 +18,7 @@ fn names(folder: &Folder, path: &str) -> Vec<String> {
 #[test]
 fn a_log_can_be_learnt_from_and_judged_by() {
     let folder = Folder::new();
-    let run = folder.run(&[&SIMULATE[..], &["--impressions"]].concat()).code(0).prints_nothing();
+    let run = folder.run(&[&SIMULATE[..], &["--set", "impressions=true"]].concat()).code(0).prints_nothing();
     let said = run.stderr();
     assert!(said.starts_with("log: written after ") && said.contains("; 2,000 pairs from "), "{said}");
     let log = folder.read("log/log.tsv");
@@ -43,7 +43,7 @@ fn json_says_what_was_written_and_threads_change_nothing() {
     assert_eq!(clicks.lines().count(), 2001);
     folder.run(&[&SIMULATE[..], &["--threads", "1"]].concat()).code(0);
     assert_eq!(folder.read("log/clicks.tsv"), clicks);
-    folder.run(&[&SIMULATE[..], &["--seed", "2"]].concat()).code(0);
+    folder.run(&[&SIMULATE[..], &["--set", "seed=2"]].concat()).code(0);
     assert_ne!(folder.read("log/clicks.tsv"), clicks);
 }
 
@@ -70,7 +70,7 @@ fn bad_arguments_and_titles() {
     with(&["--set", "misspelt=1.5"]).says("misspelt: expected a number from 0 to 1, found 1.5");
     with(&["--set", "position_bias=-1"]).says("position_bias: expected a number from 0 to 10, found -1");
     with(&["--set", "titles=0"]).says("titles: expected a number from 1 to 10000000, found 0");
-    with(&["--judged", "100001"]).says("judged: expected a number from 0 to 100000, found 100001");
+    with(&["--set", "judged=100001"]).says("judged: expected a number from 0 to 100000, found 100001");
     with(&["--set", "validation=100001"]).says("validation: expected a number from 0 to 100000");
     with(&["--set", "noise=1"]).says("noise: unknown field `noise`, expected one of `pairs`, `titles`, ");
     with(&["--set", "seed"]).says("--set: expected NAME=VALUE");
@@ -82,7 +82,7 @@ fn bad_arguments_and_titles() {
     folder.write("titles.tsv", "id\ttitle\na\t!!!\n");
     with(&["--titles", "titles.tsv"]).says("expected a title with a word, found none");
     folder
-        .run(&["lab", "simulate", "--output", "log", "--pairs", "0"])
+        .run(&["lab", "simulate", "--output", "log", "--set", "pairs=0"])
         .code(2)
         .says("pairs: expected 1 or more, found 0");
     assert_eq!(names(&folder, ""), ["titles.tsv"]);
@@ -91,17 +91,20 @@ fn bad_arguments_and_titles() {
 #[test]
 fn own_titles_are_searched_for() {
     let folder = Folder::with_data();
-    let run = folder.run(&[&SIMULATE[..6], &["--titles", "titles.tsv", "--judged", "5"]].concat()).code(0);
+    let run = folder.run(&[&SIMULATE[..6], &["--titles", "titles.tsv", "--set", "judged=5"]].concat()).code(0);
     assert!(run.stderr().contains("144 titles"), "{}", run.stderr());
     assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
     let beyond = "this is more than the 20 % that were to be";
     assert!(!run.stderr().contains(beyond), "{}", run.stderr());
-    let again = ["lab", "simulate", "--output", "log", "--pairs", "500", "--titles", "log/titles.tsv"];
+    let again = ["lab", "simulate", "--output", "log", "--set", "pairs=500", "--titles", "log/titles.tsv"];
     folder.run(&again).code(2).says("expected an output without inputs, found `log/titles.tsv` in `log`");
     assert_eq!(folder.read("log/titles.tsv"), folder.read("titles.tsv"));
     // With few titles nearly all correctly spelt queries are judged ones.
     folder.write("few.tsv", "id\ttitle\n1\tred oak shelf\n2\tblue pine table\n3\tsteel lamp\n");
-    folder.run(&["lab", "simulate", "--output", "few", "--pairs", "500", "--titles", "few.tsv"]).code(0).says(beyond);
+    folder
+        .run(&["lab", "simulate", "--output", "few", "--set", "pairs=500", "--titles", "few.tsv"])
+        .code(0)
+        .says(beyond);
 }
 
 #[test]
@@ -109,7 +112,7 @@ fn killed_half_way_it_leaves_nothing_that_looks_whole() {
     let folder = Folder::new();
     folder.run(&SIMULATE).code(0);
     let before = folder.read("log/clicks.tsv");
-    let large = ["lab", "simulate", "--output", "log", "--pairs", "20000000", "--impressions"];
+    let large = ["lab", "simulate", "--output", "log", "--set", "pairs=20000000", "--set", "impressions=true"];
     let mut child =
         Command::new(program()).args(large).current_dir(folder.path("")).stderr(Stdio::null()).spawn().unwrap();
     // It has begun when its temporary folder is there.

@@ -56,8 +56,8 @@ fn every_command_that_takes_titles_takes_them() {
         "lstm",
         "--set",
         "titles.epochs=1",
-        "--seed",
-        "7",
+        "--set",
+        "seed=7",
         "--output",
     ];
     with(&[&train[..], &["csv.safetensors"]].concat()).says("titles.csv: 144 titles");
@@ -157,7 +157,7 @@ fn columns_of_titles_that_nobody_gave_are_refused() {
         &["evaluate", "--judged=judged.tsv", "model.safetensors"],
         &["evaluate", "--judged=judged.tsv", "--full", "shop.index"],
         &["evaluate", "--judged=q.qrels", "r.run"],
-        &["lab", "simulate", "--pairs=100", "--output=new"],
+        &["lab", "simulate", "--set=pairs=100", "--output=new"],
         &["lab", "errors", "model.safetensors", "--judged=judged.tsv"],
     ];
     for command in commands {

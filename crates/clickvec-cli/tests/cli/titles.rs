@@ -10,7 +10,7 @@ fn train(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
 
 /// Without the settings of clicks.
 fn train_on_titles(folder: &Folder, output: &str, more: &[&str]) -> crate::harness::Run {
-    folder.run(&[&["train", "--output", output, "--set", "encoder.cells=8", "--seed", "7"], more].concat())
+    folder.run(&[&["train", "--output", output, "--set", "encoder.cells=8", "--set", "seed=7"], more].concat())
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn presets_have_the_names_of_the_papers() {
     let folder = Folder::with_data();
     let settings = |preset: &[&str]| {
         let arguments =
-            ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--epochs", "1", "--seed", "7"];
+            ["train", "--clicks", "clicks.tsv", "--output", "m.safetensors", "--epochs", "1", "--set", "seed=7"];
         folder.run(&[&arguments, preset].concat()).code(0);
         let [inspected] = folder.run(&["inspect", "m.safetensors", "--json"]).code(0).json_lines().try_into().unwrap();
         (inspected["training"]["config"].clone(), inspected["fingerprint"].clone())
@@ -309,14 +309,4 @@ fn a_log_of_mostly_broken_lines_is_no_success() {
     assert!(folder.path("m").exists());
     folder.write("clicks.tsv", format!("{clicks}{}", "broken\n".repeat(144)));
     folder.train("m", &[]).code(0);
-}
-
-#[test]
-fn a_resumed_run_without_its_validation_is_told() {
-    let folder = Folder::with_data();
-    folder.train("m", &["--validation", "judged.tsv"]).code(0);
-    folder
-        .train("m", &["--resume"])
-        .code(2)
-        .says("m: expected the settings of the run to resume (held_out 0), found held_out 0.1;");
 }

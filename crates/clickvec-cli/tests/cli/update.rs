@@ -16,17 +16,9 @@ const SEED: u64 = 7;
 /// words give way to new ones; `titles.tsv`, `validation.tsv`, and `m`, trained on the first day.
 fn world(days: usize, pairs: usize, shift: f64, settings: &[&str]) -> Folder {
     let folder = Folder::new();
-    let all = (days * pairs).to_string();
-    let simulate = [
-        "lab",
-        "simulate",
-        "--output=log",
-        "--set=titles=1500",
-        "--set=validation=150",
-        "--judged=100",
-        "--pairs",
-        &all,
-    ];
+    let all = format!("--set=pairs={}", days * pairs);
+    let simulate =
+        ["lab", "simulate", "--output=log", "--set=titles=1500", "--set=validation=150", "--set=judged=100", &all];
     folder.run(&simulate).code(0);
     let clicks = folder.read("log/clicks.tsv");
     let (head, rows) = clicks.split_once('\n').unwrap();
@@ -182,7 +174,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         names(&report(&folder.run(&[&next[..], more].concat())))
     };
     assert_eq!(next("m", "--set=held_out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
-    next("m", "--set=held_out=0.2", &["--output=fresh", "--fresh", "--set=epochs=8"]);
+    next("m", "--set=held_out=0.2", &["--output=fresh", "--set=fresh=true", "--set=epochs=8"]);
     let clean = ["clicks of the newest day", "clicks of earlier days"];
     assert_eq!(next("fresh", "--set=held_out=0.2", &["--output=next"]), clean, "it has not learnt them");
     assert_eq!(next("fresh", "--set=held_out=0.3", &["--output=next"]), names(&good), "it has learnt half");
@@ -290,7 +282,7 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     // The same again is the same, and a fresh training is another model.
     update(&folder, &days(0, 2), &["--output=again", "--judged=log/validation.tsv", "--threads=1"]).code(0);
     assert!(bytes(&folder, "next") == bytes(&folder, "again"));
-    update(&folder, &days(0, 2), &["--output=fresh", "--fresh"]).code(0).says("from random weights");
+    update(&folder, &days(0, 2), &["--output=fresh", "--set=fresh=true"]).code(0).says("from random weights");
     assert!(bytes(&folder, "next") != bytes(&folder, "fresh"));
 }
 

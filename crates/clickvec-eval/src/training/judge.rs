@@ -154,15 +154,15 @@ fn choice(model: &Model, last: u32, by_loss: bool) -> String {
         Some(epoch) if titles > 0 => format!("epoch {epoch} of the clicks"),
         _ => format!("epoch {epoch}"),
     };
-    let kept = epoch(record.epoch);
+    let best = epoch(record.epoch);
     match (record.config.keep, record.epoch < last) {
-        (Keep::Last, _) => format!("{kept} is kept, the last, as `keep` says"),
-        _ if by_loss => format!("{kept} is kept, whose loss of held-out pairs is the lowest"),
-        (_, false) => format!("{kept} is kept, the last: no epoch before it is shown to be better"),
+        (Keep::Last, _) => format!("{best} is kept, the last, as `keep` says"),
+        _ if by_loss => format!("{best} is kept, whose loss of held-out pairs is the lowest"),
+        (_, false) => format!("{best} is kept, the last: no epoch before it is shown to be better"),
         (_, true) => {
             let (ndcg, recall) = (COMPARED[0].heading(), COMPARED[1].heading());
             let next = if record.epoch + 1 < last { "the epochs after it are" } else { "the epoch after it is" };
-            format!("{kept} is kept: {next} shown to be worse at {ndcg} or {recall} (paired test, t < {WORSE})")
+            format!("{best} is kept: {next} shown to be worse at {ndcg} or {recall} (paired test, t < {WORSE})")
         }
     }
 }

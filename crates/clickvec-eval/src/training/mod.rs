@@ -43,6 +43,7 @@ use clickvec::train::{
     TrainOptions, Validation, Written, train, train_to_file, written_paths,
 };
 use clickvec_tables::files::{folder_of, is_stream};
+use clickvec_tables::shown::counted;
 use clickvec_tables::{Error, ErrorKind};
 use serde::Serialize;
 
@@ -396,7 +397,7 @@ fn too_few(config: &TrainConfig, held_out: &HeldOut) -> Option<Error> {
     if !held_out.queries.is_empty() {
         return None;
     }
-    let found = format!("a share of {} of {} queries", config.held_out, held_out.of_queries);
+    let found = format!("a share of {} of {}", config.held_out, counted(held_out.of_queries, "query"));
     let expected = "100 held-out queries or more, by which it judges epochs";
     let error = Error::expected(ErrorKind::Setting, expected, found).within(name);
     Some(error.help("raise held_out, learn from more clicks or leave it out"))

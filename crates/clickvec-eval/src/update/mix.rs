@@ -41,7 +41,7 @@ struct Counts {
     pairs: u64,
     words: u64,
     clicks: f64,
-    of_frequent: f64,
+    frequent_clicks: f64,
 }
 
 impl Counts {
@@ -55,7 +55,7 @@ impl Counts {
         let ratio = |part: f64, all: f64| (all > 0.0).then(|| part / all);
         Mix {
             words_per_query: ratio(self.words as f64, self.pairs as f64),
-            frequent: ratio(self.of_frequent, self.clicks).filter(|_| has_frequent),
+            frequent: ratio(self.frequent_clicks, self.clicks).filter(|_| has_frequent),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Mixing {
         }
         // Sums do not depend on the order of the map.
         queries.sort_unstable_by(order);
-        self.earlier.of_frequent = queries.iter().map(|(clicks, _)| clicks).sum();
+        self.earlier.frequent_clicks = queries.iter().map(|(clicks, _)| clicks).sum();
         self.frequent = queries.into_iter().map(|(_, query)| query).collect();
     }
 
@@ -85,7 +85,7 @@ impl Mixing {
     pub(super) fn add_newest(&mut self, query: u64, words: u64, clicks: f64) -> bool {
         self.newest.add(words, clicks);
         if self.frequent.contains(&query) {
-            self.newest.of_frequent += clicks;
+            self.newest.frequent_clicks += clicks;
         }
         self.has_seen(query)
     }

@@ -39,12 +39,14 @@ fields! {
         /// The number of epochs over the clicks, or `none`: 2, or those of the old model if the new one starts from random weights.
         #[serde(with = "whole_or_none")]
         pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
+        /// Whether to start from random weights instead of the old model's.
+        pub fresh: bool,
     }
 }
 
 impl Default for UpdateConfig {
     fn default() -> UpdateConfig {
-        UpdateConfig { half_life: 7.0, held_out: 0.1, epochs: None }
+        UpdateConfig { half_life: 7.0, held_out: 0.1, epochs: None, fresh: false }
     }
 }
 

@@ -58,7 +58,7 @@ fields! {
         pub click_noise: f64 where Rule::Within(0.0, 1.0),
         /// The random seed; equal seeds give equal bytes.
         pub seed: u64,
-        /// Whether to write every list that was shown.
+        /// Whether to write every list that was shown as well: `log.tsv`, with users, sessions, positions and times.
         pub impressions: bool,
     }
 }

@@ -20,7 +20,7 @@ impl From<Error> for Fault {
 
 impl Fault {
     /// A fault of the row, if it lies in what the row learns from, as on any other machine too.
-    pub(super) fn of_training(error: Error) -> Fault {
+    pub(super) fn from_training(error: Error) -> Fault {
         if error.is_of_data() { Fault::Row(error) } else { Fault::Table(error) }
     }
 }

@@ -23,8 +23,8 @@ impl Folds {
     /// If `count` is 0.
     pub fn new(judgments: &Judgments, count: usize, seed: u64) -> Folds {
         assert!(count > 0, "no folds");
-        let of_queries: Vec<String> = judgments.queries.iter().map(|query| words(&query.text).join(" ")).collect();
-        let mut texts: Vec<&str> = of_queries.iter().map(String::as_str).collect();
+        let texts: Vec<String> = judgments.queries.iter().map(|query| words(&query.text).join(" ")).collect();
+        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.sort_unstable();
         texts.dedup();
         let mut order: Vec<(u64, &str)> =
@@ -38,7 +38,7 @@ impl Folds {
             let position = fold_of_text.binary_search_by(|(other, _)| (*other).cmp(text));
             fold_of_text[position.expect("every text has a fold")].1
         };
-        Folds { of: of_queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
+        Folds { of: texts.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
 
     /// The number of folds.
@@ -52,7 +52,7 @@ impl Folds {
     }
 
     /// The fold of each query.
-    pub fn of_queries(&self) -> &[usize] {
+    pub fn numbers(&self) -> &[usize] {
         &self.of
     }
 
@@ -127,7 +127,7 @@ mod tests {
     fn folds_are_equally_large_and_do_not_follow_the_order_of_the_file() {
         let mut judgments = judgments(101);
         let folds = Folds::new(&judgments, 2, 1);
-        let first = folds.of_queries().iter().filter(|&&fold| fold == 0).count();
+        let first = folds.numbers().iter().filter(|&&fold| fold == 0).count();
         assert_eq!(first, 51);
         let before: Vec<(String, usize)> =
             judgments.queries.iter().map(|query| query.text.clone()).zip(folds.of.clone()).collect();
@@ -143,7 +143,7 @@ mod tests {
     fn each_fold_is_judged_by_what_was_best_on_the_other() {
         let judgments = judgments(40);
         let folds = Folds::new(&judgments, 2, 1);
-        let fold = |query: usize| folds.of_queries()[query];
+        let fold = |query: usize| folds.numbers()[query];
         let candidates =
             [evaluation(&judgments, |query| fold(query) == 0), evaluation(&judgments, |query| fold(query) == 1)];
         // The first candidate is best on fold 0, so it is used on fold 1, where it is always wrong.

@@ -246,7 +246,7 @@ impl Maker<'_> {
             })
             .collect();
         let candidates: Vec<Evaluation> = runs.iter().map(|runs| mean_over(runs)).collect();
-        let of = self.folds.of_queries();
+        let of = self.folds.numbers();
         let (chosen, evaluation) = if by_fold {
             let queries: Vec<_> =
                 of.iter().enumerate().map(|(query, &fold)| candidates[fold].queries[query].clone()).collect();

@@ -47,7 +47,7 @@ impl Maker<'_> {
             let mut seeds = Vec::with_capacity(count);
             for seed in 0..count as u64 {
                 let seed = training.config.seed.wrapping_add(seed);
-                match refused.or(self.of_seed(training, seed, watch))? {
+                match refused.or(self.train_seed(training, seed, watch))? {
                     Some(point) => seeds.push(point),
                     None => break,
                 }
@@ -60,7 +60,7 @@ impl Maker<'_> {
     }
 
     /// The point of a training with this seed.
-    fn of_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point, Fault> {
+    fn train_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point, Fault> {
         let data = self.data().clone();
         let (clicks, judged) = (data.clicks.as_deref(), data.judged_files());
         let config = TrainConfig { field: data.field.clone(), seed, ..training.config.clone() };

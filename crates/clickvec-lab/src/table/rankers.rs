@@ -97,7 +97,7 @@ impl Maker<'_> {
             }
             points[position].push(self.point(&scores, &training, spec.to_string(), ranker.as_ref())?);
         }
-        points.retain(|of_seeds| of_seeds.len() == seeds);
+        points.retain(|runs| runs.len() == seeds);
         refused.points(row, points, watch)
     }
 
@@ -106,7 +106,7 @@ impl Maker<'_> {
         let queries = || self.judgments.queries.iter();
         let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
         let found = VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles);
-        if let Some(coverage) = found.map_err(Fault::of_training)? {
+        if let Some(coverage) = found.map_err(Fault::from_training)? {
             tell(watch, Event::VectorCoverage { row, coverage })?;
         }
         Ok(())
@@ -143,7 +143,7 @@ impl Maker<'_> {
                 cancelled |= watch(Event::Step { system: system.name, progress }).is_break();
             })
         });
-        let ranker = ranker.map_err(Fault::of_training)?;
+        let ranker = ranker.map_err(Fault::from_training)?;
         let peak_bytes = memory.as_ref().map(PeakMemory::gained);
         self.cache.refuse_changed(inputs.all)?;
         let path = self.cache.model(key);

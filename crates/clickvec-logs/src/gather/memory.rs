@@ -239,6 +239,6 @@ fn mix(query: u32, title: u32, part: u8, position: u16) -> u64 {
     // Two rounds of multiplication that keep the high half: fast, and good enough for a hash table.
     let folded = u128::from(pair ^ 0x9e37_79b9_7f4a_7c15) * u128::from(place ^ 0xd1b5_4a32_d192_ed03);
     let folded = (folded as u64) ^ (folded >> 64) as u64;
-    let again = u128::from(folded ^ pair) * 0xa076_1d64_78bd_642f_u128;
-    (again as u64) ^ (again >> 64) as u64
+    let mixed = u128::from(folded ^ pair) * 0xa076_1d64_78bd_642f_u128;
+    (mixed as u64) ^ (mixed >> 64) as u64
 }

@@ -150,11 +150,11 @@ impl Deferred {
 
     /// A reader from the first row.
     fn rows(&mut self) -> Result<BufReader<File>> {
-        let mut again = || -> io::Result<BufReader<File>> {
+        let mut rewound = || -> io::Result<BufReader<File>> {
             self.file.flush()?;
             reader(BufWriter::new(self.file.get_ref().try_clone()?))
         };
-        again().map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))
+        rewound().map_err(|source| Error::io(&self.folder, READ_TEMPORARY, source))
     }
 }
 

@@ -62,7 +62,7 @@ impl Inputs {
                 Some((_, expected)) if *expected == has => {}
                 Some((_, expected)) => {
                     let names = |roles: &[Role]| -> Vec<String> {
-                        roles.iter().filter_map(|&role| options.columns.of(role)).map(str::to_owned).collect()
+                        roles.iter().filter_map(|&role| options.columns.get(role)).map(str::to_owned).collect()
                     };
                     let (first, names_of_first) = (shown(&config.inputs[0]), shown_names(&names(expected)));
                     let expected = format!("the columns of {first}, {names_of_first}");

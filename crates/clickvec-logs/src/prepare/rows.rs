@@ -267,7 +267,7 @@ impl Reader<'_> {
 
     fn values(&self, record: &Record, options: &Options) -> Result<Values, RowFault> {
         let bad = |role: Role, found: &str| {
-            let column = options.columns.of(role).unwrap_or(role.name()).to_owned();
+            let column = options.columns.get(role).unwrap_or(role.name()).to_owned();
             bad_value(role, &column, found)
         };
         let count = match record.get(Role::Count) {

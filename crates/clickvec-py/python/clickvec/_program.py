@@ -79,7 +79,7 @@ def simulate(output: Path, **settings: object) -> dict[str, Any]:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     simulate(f"{folder}/world", pairs=1000, judged=5, set={"titles": 500, "validation": 5})["pairs"]
+    ...     simulate(f"{folder}/world", set={"pairs": 1000, "titles": 500, "judged": 5, "validation": 5})["pairs"]
     1000
     """
     return report("lab simulate", [], {"output": os.fspath(output), **settings})

@@ -145,8 +145,8 @@ impl Pending {
         let Pending { place, file, temporary } = self;
         let file = file.into_inner().map_err(|error| place.failed(error.into_error()))?;
         if !matches!(temporary, Temporary::Straight) {
-            let kept = place.like.as_ref().map_or(Ok(()), |old| access::keep(&file, old));
-            kept.and_then(|()| file.sync_all()).map_err(|source| place.failed(source))?;
+            let copied = place.like.as_ref().map_or(Ok(()), |old| access::keep(&file, old));
+            copied.and_then(|()| file.sync_all()).map_err(|source| place.failed(source))?;
         }
         Ok(Sealed { place, file, temporary })
     }

@@ -188,7 +188,7 @@ pub(super) fn load(
             .help(CHANGED),
         ));
     }
-    let kept = kept_model(output, &path, run, header.progress.kept)?;
+    let best = kept_model(output, &path, run, header.progress.kept)?;
     let states = read(&tensors, header.updates, &learner.states()).map_err(here)?;
     let first = read_first(&tensors, &states).map_err(here)?;
     let first_of_towers: Vec<&[Tensor]> = first.iter().flatten().map(Vec::as_slice).collect();
@@ -202,7 +202,7 @@ pub(super) fn load(
         begin(stage, learner);
     }
     learner.restore(header.updates, states);
-    Ok(Resumed { progress: header.progress, kept, first })
+    Ok(Resumed { progress: header.progress, kept: best, first })
 }
 
 /// Checks the model in `.partial` and returns its fingerprint. It becomes the output if no better epoch follows, so it

@@ -267,7 +267,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let validation = self.validation.as_mut().map(|validation| (validation.judge)(&model));
         let agreement = self.probe.as_ref().map(|probe| probe.agreement(&model));
         let progress = &mut self.progress;
-        let mut kept = true;
+        let mut is_saved = true;
         if let Some(score) = &validation {
             // JSON can hold only finite numbers, whatever the caller returned.
             let value = if score.value.is_nan() { f64::MIN } else { score.value.clamp(f64::MIN, f64::MAX) };
@@ -281,10 +281,10 @@ impl<'a, 'v> Run<'a, 'v> {
                     .validation
                     .as_ref()
                     .is_some_and(|validation| (validation.is_worse)(&progress.best_queries, &score.queries));
-                kept = self.config.keep == Keep::Last || !is_worse;
+                is_saved = self.config.keep == Keep::Last || !is_worse;
             }
         }
-        if kept {
+        if is_saved {
             self.keep(model)?;
         }
         let progress = &mut self.progress;
@@ -300,7 +300,7 @@ impl<'a, 'v> Run<'a, 'v> {
             validation,
             agreement,
             variance: self.record.variance,
-            kept,
+            kept: is_saved,
         };
         progress.begin_epoch();
         let next = stage_after(&self.stages, self.progress.epoch);
@@ -360,9 +360,9 @@ impl<'a, 'v> Run<'a, 'v> {
     /// Returns the error for a loss that is not finite. The last good model stays in `.partial`, because a file at the output
     /// means that its run has finished.
     fn diverged(&self, minibatch: u64) -> Error {
-        let kept = self.progress.kept;
-        let left = match self.output.filter(|_| kept > 0) {
-            Some(output) => format!("the last good model, of epoch {kept}, is in {}", shown(&partial(output.path))),
+        let epoch = self.progress.kept;
+        let left = match self.output.filter(|_| epoch > 0) {
+            Some(output) => format!("the last good model, of epoch {epoch}, is in {}", shown(&partial(output.path))),
             None => "no epoch was finished, so there is no model".to_owned(),
         };
         let message = format!(

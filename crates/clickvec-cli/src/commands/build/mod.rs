@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         settings.set_pair(pair)?;
     }
     outputs::refuse_in_index(&args.output)?;
-    let table = Options { header: args.columns.header(), columns: args.columns.of_log(), ..Options::default() };
+    let table = Options { header: args.columns.header(), columns: args.columns.for_log(), ..Options::default() };
     let build = Build {
         logs: &args.logs,
         table,

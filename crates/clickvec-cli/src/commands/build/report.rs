@@ -156,8 +156,8 @@ impl Reporter {
             learning.before += learning.done;
             (learning.section, learning.done) = (Some(section), 0);
         }
-        let of_epoch = if minibatch == minibatches { of_pairs } else { minibatch.saturating_mul(pairs) };
-        learning.done = u64::from(epoch - 1) * of_pairs + of_epoch;
+        let in_epoch = if minibatch == minibatches { of_pairs } else { minibatch.saturating_mul(pairs) };
+        learning.done = u64::from(epoch - 1) * of_pairs + in_epoch;
         let later = if section == Section::Titles { learning.clicks } else { 0 };
         let all = learning.before + u64::from(epochs) * of_pairs + later;
         let done = learning.before + learning.done;

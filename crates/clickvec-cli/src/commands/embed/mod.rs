@@ -16,7 +16,7 @@ use clickvec_tables::files::Pending;
 use crate::answer::Answer;
 use crate::numbers::choice;
 use crate::output;
-use crate::outputs;
+use crate::outputs::{self, Kind};
 use texts::{Batch, Texts};
 
 /// The number of texts that are embedded at once, if that many are waiting.
@@ -77,6 +77,15 @@ enum Format {
 }
 
 impl Format {
+    fn kind(self) -> Kind {
+        match self {
+            Format::Jsonl => Kind::JsonVectors,
+            Format::Npy => Kind::Npy,
+            Format::Word2vec => Kind::Word2vec,
+            Format::Parquet => Kind::Parquet,
+        }
+    }
+
     /// Returns the name of the format, if it should not go to a terminal.
     fn binary(self) -> Option<&'static str> {
         match self {
@@ -118,6 +127,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     if let Some(output) = &args.output {
         outputs::check([output], [&args.model, &args.texts])?;
+        outputs::refuse_other(output, format.kind())?;
     }
     let model = Model::load(&args.model)?;
     let embedder = model.embedder(args.side);

@@ -22,7 +22,8 @@ use self::folder::MARK;
 use self::rows::Globals;
 use self::template::{Each, Template};
 use crate::answer::Answer;
-use crate::{output, outputs};
+use crate::output;
+use crate::outputs::{self, Kind};
 
 /// Write the titles of an index with their vectors in a form that another system loads, with the scripts and settings to
 /// search them.
@@ -162,6 +163,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let model = index.model();
     let rows = if to == Some(PARQUET) {
         outputs::refuse_overwriting(output, &args.index)?;
+        outputs::refuse_other(output, Kind::Parquet)?;
         rows::write_parquet(output, &index)?
     } else {
         write_template(&args, output, &index)?

@@ -23,14 +23,6 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "DIR")]
     output: PathBuf,
 
-    /// The number of rows of the click log [default: 200000].
-    #[arg(long, value_name = "N")]
-    pairs: Option<u64>,
-
-    /// Also write every list of results that was shown: log.tsv, with users, sessions, positions and times.
-    #[arg(long)]
-    impressions: bool,
-
     /// Let users look for these titles, by some of their words, instead of an invented web: a table with the columns
     /// id and title, or a BEIR corpus; also as .gz or .zst; `-` is standard input.
     #[arg(long, value_name = "FILE")]
@@ -39,15 +31,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// The number of judged queries of each kind [default: 100].
-    #[arg(long, value_name = "N")]
-    judged: Option<u32>,
-
-    /// The random seed: the same seed gives the same bytes [default: 1].
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-
-    /// Set a setting, such as engine_bias=0.5. May be repeated.
+    /// Set a setting, such as pairs=50000, engine_bias=0.5 or impressions=true. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", long_help = settings::help(&SimulateConfig::documentation()))]
     set: Vec<String>,
 
@@ -59,18 +43,11 @@ pub(crate) struct Args {
 impl Args {
     fn config(&self) -> Result<SimulateConfig> {
         let defaults = SimulateConfig::default();
-        let set = settings::set(defaults.clone(), &self.set)?;
+        let config = settings::set(defaults.clone(), &self.set)?;
         ensure!(
-            self.titles.is_none() || set.titles == defaults.titles,
+            self.titles.is_none() || config.titles == defaults.titles,
             "expected `--titles FILE` or `--set titles=N`, found both; leave one out"
         );
-        let config = SimulateConfig {
-            pairs: self.pairs.unwrap_or(set.pairs),
-            judged: self.judged.unwrap_or(set.judged),
-            seed: self.seed.unwrap_or(set.seed),
-            impressions: self.impressions || set.impressions,
-            ..set
-        };
         config.check()?;
         Ok(config)
     }
@@ -139,8 +116,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if misspelt_beyond(config.misspelt, summary.misspelt, summary.impressions) {
         output::note(format_args!(
             "this is more than the {:.0} % that were to be: with so few titles, too many of the correctly spelt queries are \
-             judged queries, which the log must not contain; use more titles, or fewer judged queries (`--judged`, `--set \
-             validation=N`)",
+             judged queries, which the log must not contain; use more titles, or fewer judged queries (`--set judged=N`, \
+             `--set validation=N`)",
             100.0 * config.misspelt,
         ));
     }

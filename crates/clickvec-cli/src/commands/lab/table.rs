@@ -15,6 +15,7 @@ use super::watch::Watcher;
 use crate::answer::Answer;
 use crate::commands::evaluate::rankers;
 use crate::numbers::choice;
+use crate::outputs::Kind;
 use crate::{advice, output, outputs, program, test_set};
 
 /// Train and compare many systems: the papers' tables on your own data.
@@ -179,6 +180,7 @@ fn check_outputs(args: &Args, plan: &Plan) -> Result<()> {
             "expected a name that ends in `.{MARKDOWN}` or `.{PAGE}` for `--output`, found `{}`",
             output::path(path)
         );
+        outputs::refuse_other(path, if has_ending(path, PAGE) { Kind::Page } else { Kind::Markdown })?;
     }
     Ok(())
 }

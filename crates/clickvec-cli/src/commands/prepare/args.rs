@@ -139,7 +139,7 @@ impl ColumnsOption {
     }
 
     /// Returns the names of the log's columns that were set.
-    pub(crate) fn of_log(&self) -> Columns {
+    pub(crate) fn for_log(&self) -> Columns {
         let mut columns = Columns::default();
         for role in columns::ALL {
             if let Some(name) = self.name(Column::Log(role)) {
@@ -227,10 +227,10 @@ impl Args {
 
     /// Returns the settings for the library.
     pub(super) fn config(&self) -> Result<Config> {
-        let mut columns = self.columns.of_log();
+        let mut columns = self.columns.for_log();
         // Titles may come from a table of items; then a column of the usual name is no title.
         let has_titles = self.titles.is_some() || self.item_as_title || self.preset.is_some();
-        if let Some(name) = columns.of(Role::Query).filter(|&name| columns.of(Role::Title) == Some(name))
+        if let Some(name) = columns.get(Role::Query).filter(|&name| columns.get(Role::Title) == Some(name))
             && (columns.is_named(Role::Title) || !has_titles)
         {
             bail!(

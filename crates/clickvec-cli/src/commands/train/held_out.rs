@@ -12,17 +12,17 @@ use clickvec_report::numbers::{difference, probability};
 
 /// Says which queries are held out, or that all are learnt. `then_all`: whether all are learnt in the end.
 pub(super) fn note_counts(counts: &HeldOutCounts, then_all: bool) {
-    let of_queries = output::counted(counts.of_queries, "query");
+    let all = output::counted(counts.of_queries, "query");
     if counts.queries == 0 {
         let are = output::agreeing(counts.of_queries, "is", "are");
         output::note(format_args!(
-            "held out: nothing, since {of_queries} {are} too few to judge by; all clicks are learnt, and the last epoch is kept"
+            "held out: nothing, since {all} {are} too few to judge by; all clicks are learnt, and the last epoch is kept"
         ));
         return;
     }
     let (queries, pairs) = (output::count(counts.queries), output::counted(counts.pairs, "pair"));
     output::note(format_args!(
-        "held out: {queries} of {of_queries} with {pairs}, to judge the model by; {}",
+        "held out: {queries} of {all} with {pairs}, to judge the model by; {}",
         if then_all { "then all clicks are learnt" } else { "`--held-out 0` learns all clicks" }
     ));
 }

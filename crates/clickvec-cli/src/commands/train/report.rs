@@ -194,8 +194,8 @@ impl Reporter {
 
     /// An epoch, counted from the beginning of the run, with its section if there are epochs of both.
     fn named_epoch(&self, epoch: u32) -> String {
-        let of_titles = self.config.titles.map_or(0, |titles| titles.epochs);
-        match (of_titles, &self.clicks) {
+        let title_epochs = self.config.titles.map_or(0, |titles| titles.epochs);
+        match (title_epochs, &self.clicks) {
             (0, _) | (_, None) => format!("epoch {epoch}"),
             (all, Some(_)) if epoch <= all => format!("epoch {epoch} of the titles"),
             (all, Some(_)) => format!("epoch {} of the clicks", epoch - all),

@@ -25,9 +25,6 @@ pub(super) struct Settings {
     #[arg(long, value_name = "COLUMN", help = help("field", "field"))]
     pub(super) field: Option<String>,
 
-    #[arg(long, value_name = "N", help = help("seed", "seed"))]
-    seed: Option<String>,
-
     /// Set any setting by name, such as loss.gamma=20, batch_size=512 or encoder.cells=192. May be repeated. See --help-settings.
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
@@ -57,7 +54,6 @@ impl Settings {
             ("encoder", &self.encoder),
             ("epochs", &self.epochs),
             ("held_out", &self.held_out),
-            ("seed", &self.seed),
         ] {
             if let Some(text) = text {
                 overrides.set_text(name, text);

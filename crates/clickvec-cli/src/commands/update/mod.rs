@@ -34,7 +34,7 @@ use crate::{input, output, outputs, progress, settings, test_set};
 /// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
 /// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
 /// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. Until
-/// a model is made by `--fresh`, the test counts only queries that no earlier day contains, because `train` may have learnt
+/// a model is made with `--set fresh=true`, the test counts only queries that no earlier day contains, because `train` may have learnt
 /// the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model
 /// stays and the exit status is 1. Interrupting the command never damages the old model.
 #[derive(clap::Args)]
@@ -72,10 +72,6 @@ pub(crate) struct Args {
     #[arg(long, requires = "index")]
     keep_titles: bool,
 
-    /// Start from random weights instead of the old model's.
-    #[arg(long)]
-    fresh: bool,
-
     /// Learn from the newest clicks even if they do not look as if they came from users.
     #[arg(long)]
     trust_clicks: bool,
@@ -99,7 +95,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let _claim = Claim::new(target)?;
     files::remove_abandoned(target);
     let old = Model::load(&args.model)?;
-    let config = training_config(&old, args.fresh, settings.epochs);
+    let config = training_config(&old, settings.fresh, settings.epochs);
     let replaced = args.index.as_deref().map(Replaced::tell).transpose()?;
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
@@ -140,12 +136,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         },
         titles: table,
         judged: args.judged.as_deref().zip(judged.as_ref().map(|set| &set.judgments)),
-        fresh: args.fresh,
+        fresh: settings.fresh,
         trust_clicks: args.trust_clicks,
         scratch: &folder,
     };
     let interrupt = Interrupt::watch()?;
-    let mut shown = Shown { args: &args, config: &config, bar: None };
+    let mut shown = Shown { args: &args, fresh: settings.fresh, config: &config, bar: None };
     let report = update.run(titles, &mut |progress| {
         shown.show(&progress);
         if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -173,6 +169,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 /// What an update has shown so far.
 struct Shown<'a> {
     args: &'a Args,
+    fresh: bool,
     config: &'a TrainConfig,
     bar: Option<indicatif::ProgressBar>,
 }
@@ -186,8 +183,7 @@ impl Shown<'_> {
             Progress::Notice(notice) => self.note(*notice),
             Progress::Training => {
                 if !self.args.json {
-                    let begin =
-                        if self.args.fresh { "from random weights" } else { "from the weights of the old model" };
+                    let begin = if self.fresh { "from random weights" } else { "from the weights of the old model" };
                     output::note(format_args!("training: {}, {begin}", self.config.encoder));
                 }
                 self.bar = Some(progress::bar_with_message(0, "training", "pairs"));

@@ -33,11 +33,11 @@ impl FirstGrades {
     pub(super) fn add(&mut self, titles: &[JudgedTitle], ranks: &[Vec<u32>]) {
         let grades = self.grades();
         let shares: Vec<Vec<f64>> = ranks.iter().map(|ranks| shares(titles, ranks, grades)).collect();
-        for (a, of_a) in shares.iter().enumerate() {
-            self.of[a].iter_mut().zip(of_a).for_each(|(sum, share)| *sum += share);
-            for (cross, of_b) in self.cross[a].iter_mut().zip(&shares[a..]) {
-                for (row, share) in cross.iter_mut().zip(of_a) {
-                    row.iter_mut().zip(of_b).for_each(|(cell, other)| *cell += share * other);
+        for (a, grade_a) in shares.iter().enumerate() {
+            self.of[a].iter_mut().zip(grade_a).for_each(|(sum, share)| *sum += share);
+            for (cross, grade_b) in self.cross[a].iter_mut().zip(&shares[a..]) {
+                for (row, share) in cross.iter_mut().zip(grade_a) {
+                    row.iter_mut().zip(grade_b).for_each(|(cell, other)| *cell += share * other);
                 }
             }
         }
@@ -53,8 +53,8 @@ impl FirstGrades {
         let mut merged = [[0.0; 3]; 3];
         for (first, row) in cross.iter().enumerate() {
             for (second, count) in row.iter().enumerate() {
-                let (of_a, of_b) = if a <= b { (first, second) } else { (second, first) };
-                merged[of_a.min(2)][of_b.min(2)] += count;
+                let (grade_a, grade_b) = if a <= b { (first, second) } else { (second, first) };
+                merged[grade_a.min(2)][grade_b.min(2)] += count;
             }
         }
         Some(merged)

@@ -182,8 +182,8 @@ fn means(seeds: &[&[f64]]) -> Vec<f64> {
 /// The number of words of a query, and the mean number of its titles'.
 fn mean_words(query: &JudgedQuery) -> [f64; 2] {
     let count = |text: &str| words(text).len() as f64;
-    let of_titles: f64 = query.titles.iter().map(|title| count(&title.text)).sum();
-    [count(&query.text), rounded(of_titles / query.titles.len().max(1) as f64)]
+    let title_words: f64 = query.titles.iter().map(|title| count(&title.text)).sum();
+    [count(&query.text), rounded(title_words / query.titles.len().max(1) as f64)]
 }
 
 /// Rounds to a little more than the four digits shown.

@@ -147,14 +147,14 @@ impl Spec {
                 Source::Fusion { members: members.iter().map(known).collect::<Result<_>>()?, methods }
             }
             _ => {
-                let given = [
+                let sources = [
                     ("`ranker`", system.ranker.is_some()),
                     ("`train`", system.train.is_some()),
                     ("`model`", system.model.is_some()),
                     ("`run`", system.run.is_some()),
                     ("`fusion`", system.fusion.is_some()),
                 ];
-                let found: Vec<&str> = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| *name).collect();
+                let found: Vec<&str> = sources.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| *name).collect();
                 let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
                 return Err(setting(format!(
                     "expected one of `ranker`, `train`, `model`, `run` and `fusion`, found {found}"
