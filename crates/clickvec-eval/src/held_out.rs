@@ -63,7 +63,7 @@ impl HeldOutTest {
             text: query.text.clone(),
             titles: query.clicked.iter().map(judged).collect(),
         });
-        let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
+        let judgments = Judgments { queries: queries.collect(), ..Judgments::default() };
         let known = held_out.was_clicked;
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
         let set = Collection { known, ..Collection::new(&judgments, false, titles.collect())? };

@@ -1,8 +1,9 @@
 //! The test set: queries with judged titles.
 
-use std::collections::{HashMap, TryReserveError};
+use std::collections::{HashMap, HashSet, TryReserveError};
 use std::path::{Path, PathBuf};
 
+use super::Agreement;
 use clickvec_tables::Result;
 use clickvec_tables::memory::NoRoom;
 use clickvec_tables::shown::shortened;
@@ -18,6 +19,8 @@ pub struct Judgments {
     pub queries: Vec<JudgedQuery>,
     /// The number of rows that were left out because they repeat a query, title and grade.
     pub duplicates: u64,
+    /// The number of rows that were left out because they have no grade, as a sheet has that is not filled yet.
+    pub ungraded: u64,
 }
 
 /// A query and the titles that were judged for it.
@@ -75,6 +78,10 @@ pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
     let (mut record, mut joined) = (Record::default(), String::new());
     while table.next_row(&mut record)? {
         let get = |column| record.get(column).unwrap_or_default();
+        if get(grade).trim().is_empty() {
+            builder.judgments.ungraded += 1;
+            continue;
+        }
         builder.push(JudgedRow {
             line: record.line,
             query: get(query),
@@ -205,6 +212,34 @@ impl Judgments {
         hash.digest()
     }
 
+    /// Adds the grades of another judge where there are none, and returns how the two agree on what both graded. Queries are matched
+    /// by text and titles by id.
+    pub fn fill(&mut self, other: &Judgments) -> Agreement {
+        let positions: HashMap<String, usize> =
+            self.queries.iter().zip(0..).map(|(query, position)| (query.text.clone(), position)).collect();
+        let ids: HashSet<String> = self.queries.iter().map(|query| query.id.clone()).collect();
+        let mut both = Vec::new();
+        for query in &other.queries {
+            let Some(&position) = positions.get(&query.text) else {
+                let mut query = query.clone();
+                if ids.contains(&query.id) {
+                    query.id = format!("q{:07}", self.queries.len());
+                }
+                self.queries.push(query);
+                continue;
+            };
+            let own = &mut self.queries[position].titles;
+            let grades: HashMap<String, u8> = own.iter().map(|title| (title.id.clone(), title.grade)).collect();
+            for title in &query.titles {
+                match grades.get(&title.id) {
+                    Some(&grade) => both.push((grade, title.grade)),
+                    None => own.push(title.clone()),
+                }
+            }
+        }
+        Agreement::new(&both)
+    }
+
     /// The judgments in `rows` of the file `path`.
     #[cfg(test)]
     pub(crate) fn from_rows<'a>(path: &Path, rows: impl IntoIterator<Item = JudgedRow<'a>>) -> Result<Judgments> {
@@ -302,6 +337,23 @@ mod tests {
         let ids: Vec<_> = judgments.queries.iter().map(|query| (query.id.as_str(), query.titles.len())).collect();
         assert_eq!(ids, [("1", 2), ("2", 1)]);
         assert_eq!(judgments.queries[0].titles[1].id, "8");
+    }
+
+    #[test]
+    fn another_judge_fills_in_what_is_missing() {
+        let people = [named(2, ["1", "a"], ["7", "x"], "4"), named(3, ["1", "a"], ["8", "y"], "0")];
+        let model = [
+            named(2, ["1", "b"], ["7", "x"], "2"),
+            named(3, ["2", "a"], ["7", "x"], "3"),
+            named(4, ["2", "a"], ["8", "y"], "0"),
+            named(5, ["2", "a"], ["9", "z"], "1"),
+        ];
+        let [mut judgments, other] =
+            [&people[..], &model].map(|rows| Judgments::from_rows(Path::new("j.tsv"), rows.iter().copied()).unwrap());
+        let agreement = judgments.fill(&other);
+        assert_eq!((agreement.titles, agreement.same), (2, 1));
+        let grades: Vec<u8> = judgments.queries[0].titles.iter().map(|title| title.grade).collect();
+        assert_eq!((grades, judgments.queries[1].id.as_str()), (vec![4, 0, 1], "q0000001"));
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! How far two judges agree beyond chance: Cohen's κ.
 
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
 /// The weight of a disagreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disagreement {
@@ -35,6 +39,46 @@ pub fn kappa(grades: &[(u8, u8)], disagreement: Disagreement) -> Option<f64> {
         .sum();
     let observed: f64 = grades.iter().map(|&(a, b)| disagreement.weight(a, b)).sum();
     (by_chance > 0.0).then(|| 1.0 - observed * n / by_chance)
+}
+
+/// How two judges agree on the titles that both graded.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The number of titles that both graded.
+    pub titles: usize,
+    /// Those that have the same grade from both.
+    pub same: usize,
+    /// Cohen's κ, if it is defined.
+    pub kappa: Option<f64>,
+    /// κ with squared weights.
+    pub weighted_kappa: Option<f64>,
+}
+
+impl Agreement {
+    /// Returns the agreement of two judges, from the grades that each gave the same titles.
+    pub fn new(grades: &[(u8, u8)]) -> Agreement {
+        Agreement {
+            titles: grades.len(),
+            same: grades.iter().filter(|(a, b)| a == b).count(),
+            kappa: kappa(grades, Disagreement::Any),
+            weighted_kappa: kappa(grades, Disagreement::Squared),
+        }
+    }
+}
+
+impl Display for Agreement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Agreement { titles, same, kappa, weighted_kappa } = self;
+        if *titles == 0 {
+            return f.write_str("no title was judged by both, so how far they agree is not known");
+        }
+        let shown = |kappa: &Option<f64>| kappa.map_or("not defined".to_owned(), |kappa| format!("{kappa:.2}"));
+        let [kappa, weighted] = [kappa, weighted_kappa].map(shown);
+        write!(
+            f,
+            "the same grade for {same} of {titles} titles that both judged; κ {kappa}, with squared weights {weighted}"
+        )
+    }
 }
 
 #[cfg(test)]

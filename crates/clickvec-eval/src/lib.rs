@@ -58,15 +58,15 @@ pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
 pub use fusion::{equal_weights, fit_fusion};
 pub use held_out::HeldOutTest;
 pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
-pub use kappa::{Disagreement, kappa};
+pub use kappa::{Agreement, Disagreement, kappa};
 pub use metric::{Metric, Metrics, RankedTitle};
 pub use overlap::{Overlap, overlap};
 pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};
 pub use run::{Run, RunCoverage};
 pub use significance::{
-    Comparison, Correction, LEAST_DIFFERING, PairedTest, SIGNIFICANT, Verdict, beaten, compare_all, differing_pairs,
-    holm, is_same, minimum_detectable_difference, paired_t_test,
+    Comparison, ConfidenceSequence, Correction, Finding, LEAST_DIFFERING, PairedTest, SIGNIFICANT, Verdict, beaten,
+    compare_all, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
 };
 pub use task::{Answers, Scores, Task, evaluate, judge, score};
 pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set, read_test_set_for_runs};

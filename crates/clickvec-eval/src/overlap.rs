@@ -141,7 +141,7 @@ mod tests {
             text: (*text).to_owned(),
             titles: titles.iter().map(title).collect(),
         };
-        Judgments { queries: queries.iter().map(query).collect(), duplicates: 0 }
+        Judgments { queries: queries.iter().map(query).collect(), ..Judgments::default() }
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn judgments(queries: &[(&str, &[(&str, u8)])]) -> Judgments {
         text: id.to_owned(),
         titles: titles.iter().map(title).collect(),
     };
-    Judgments { queries: queries.iter().map(query).collect(), duplicates: 0 }
+    Judgments { queries: queries.iter().map(query).collect(), ..Judgments::default() }
 }
 
 const UP: Numbers = Numbers { name: "up", sign: 1.0 };

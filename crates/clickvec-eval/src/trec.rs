@@ -236,7 +236,7 @@ mod tests {
             text: String::new(),
             titles: titles.iter().map(title).collect(),
         };
-        Judgments { queries: queries.iter().map(query).collect(), duplicates: 0 }
+        Judgments { queries: queries.iter().map(query).collect(), ..Judgments::default() }
     }
 
     fn qrels_fault(text: &[u8]) -> String {

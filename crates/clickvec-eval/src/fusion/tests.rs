@@ -22,7 +22,7 @@ fn judged(options: &EvaluateOptions) -> (Judgments, Vec<Answers>) {
             .map(|id| JudgedTitle { id: format!("t{id}"), text: format!("title {id}"), grade: (id % 5) as u8 })
             .collect(),
     });
-    let judgments = Judgments { queries: queries.collect(), duplicates: 0 };
+    let judgments = Judgments { queries: queries.collect(), ..Judgments::default() };
     let score = |below: &mut dyn FnMut(u64) -> u64| match below(40) {
         0 => f64::NAN,
         1 => f64::NEG_INFINITY,

@@ -17,7 +17,7 @@
 //!     titles: [(good, 4), (bad, 0)].map(|(text, grade)| JudgedTitle { id: text.into(), text: text.into(), grade }).into(),
 //! };
 //! let queries = vec![judged("1", "sofa", titles[3], titles[0]), judged("2", "red lamp", titles[1], titles[0])];
-//! let judgments = Judgments { queries, duplicates: 0 };
+//! let judgments = Judgments { queries, ..Judgments::default() };
 //!
 //! let evaluations = rankers.map(|ranker| evaluate(ranker.as_ref(), &judgments, &Default::default()));
 //! let tests = compare_all(&evaluations)?;

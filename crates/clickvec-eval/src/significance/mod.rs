@@ -4,6 +4,7 @@
 mod comparison;
 mod holm;
 mod power;
+mod sequential;
 mod t_test;
 #[cfg(test)]
 mod testing;
@@ -14,6 +15,7 @@ pub use self::comparison::{Comparison, Correction, Verdict, beaten, compare_all}
 pub use self::comparison::{compared, correct};
 pub use self::holm::holm;
 pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
+pub use self::sequential::{ConfidenceSequence, Finding};
 pub use self::t_test::{PairedTest, paired_t_test};
 use clickvec_tables::{Error, ErrorKind, Result};
 

@@ -10,7 +10,7 @@ pub(crate) fn system(name: &str, right: usize, queries: usize) -> Evaluation {
         text: i.to_string(),
         titles: vec![title("good", 4), title("bad", 0)],
     };
-    let judgments = Judgments { queries: (0..queries).map(query).collect(), duplicates: 0 };
+    let judgments = Judgments { queries: (0..queries).map(query).collect(), ..Judgments::default() };
     let scores: Vec<Vec<f64>> = (0..queries).map(|i| if i < right { vec![1.0, 0.0] } else { vec![0.0, 1.0] }).collect();
     judge(name, &scores, &judgments, &EvaluateOptions::default())
 }

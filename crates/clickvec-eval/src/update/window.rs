@@ -248,7 +248,7 @@ impl HeldOut {
             let title = |(text, grade): (String, u8)| JudgedTitle { id: text.clone(), text, grade };
             JudgedQuery { id: HeldOut::id(hash), text, titles: titles.into_iter().zip(grades).map(title).collect() }
         };
-        Judgments { queries: self.0.into_iter().map(query).collect(), duplicates: 0 }
+        Judgments { queries: self.0.into_iter().map(query).collect(), ..Judgments::default() }
     }
 }
 

@@ -113,7 +113,7 @@ mod tests {
             text: format!("query {number}"),
             titles: vec![title("good", 4), title("bad", 0)],
         };
-        Judgments { queries: (0..queries).map(query).collect(), duplicates: 0 }
+        Judgments { queries: (0..queries).map(query).collect(), ..Judgments::default() }
     }
 
     /// A system that is right on the queries for which `right` is true.

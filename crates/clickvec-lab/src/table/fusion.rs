@@ -66,7 +66,7 @@ impl Maker<'_> {
             (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
         let chosen = Judgments {
             queries: queries.iter().map(|&query| self.judgments.queries[query].clone()).collect(),
-            duplicates: 0,
+            ..Judgments::default()
         };
         let members_answers: Vec<Answers> = of
             .iter()

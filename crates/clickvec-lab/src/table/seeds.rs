@@ -30,7 +30,7 @@ mod tests {
     fn the_mean_is_taken_query_by_query() {
         let title = |grade: u8| JudgedTitle { id: grade.to_string(), text: grade.to_string(), grade };
         let query = |id: &str| JudgedQuery { id: id.to_owned(), text: id.to_owned(), titles: vec![title(4), title(0)] };
-        let judgments = Judgments { queries: vec![query("a"), query("b")], duplicates: 0 };
+        let judgments = Judgments { queries: vec![query("a"), query("b")], ..Judgments::default() };
         let run = |first: f64, second: f64| {
             judge("s", &[vec![first, 0.0], vec![second, 0.0]], &judgments, &EvaluateOptions::default())
         };

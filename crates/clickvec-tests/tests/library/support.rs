@@ -284,7 +284,7 @@ pub(crate) fn judgments(seed: u64) -> Judgments {
         let titles = TOPICS.iter().copied().enumerate().map(title).collect();
         queries.push(JudgedQuery { id: query.clone(), text: query, titles });
     }
-    Judgments { queries, duplicates: 0 }
+    Judgments { queries, ..Judgments::default() }
 }
 
 /// A folder with a log, for models.

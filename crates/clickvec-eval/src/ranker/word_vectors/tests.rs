@@ -315,7 +315,7 @@ fn a_file_keeps_it_and_shuffled_vectors_are_worse() {
             })
             .collect(),
     };
-    let judgments = Judgments { queries: (0..words.len()).map(judged).collect(), duplicates: 0 };
+    let judgments = Judgments { queries: (0..words.len()).map(judged).collect(), ..Judgments::default() };
     let ndcg =
         |ranker: &WordVectors| evaluate(ranker, &judgments, &EvaluateOptions::default()).mean.get(Metric::Ndcg(1));
     let state = ranker.state();

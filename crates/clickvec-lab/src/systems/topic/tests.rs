@@ -119,7 +119,7 @@ fn judged(language: &str) -> Judgments {
         let titles = titles.collect();
         JudgedQuery { id: i.to_string(), text: text(&mut random, language, i % TOPICS, 2), titles }
     });
-    Judgments { queries: queries.collect(), duplicates: 0 }
+    Judgments { queries: queries.collect(), ..Judgments::default() }
 }
 
 fn language(name: &str) -> &'static str {

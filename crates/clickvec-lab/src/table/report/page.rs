@@ -232,7 +232,7 @@ mod tests {
         titles.resize(39, 0);
         titles.extend([1, 1]);
         assert_eq!(mean_words(&queries[0]), [2.0, 15.0], "titles of 4, 0 and 41 words");
-        let found = lengths(&Judgments { queries, duplicates: 0 });
+        let found = lengths(&Judgments { queries, ..Judgments::default() });
         assert_eq!(found, Lengths { queries: vec![0, 1, 2], titles });
     }
 
