@@ -1,4 +1,4 @@
-"""Checks `clickvec serve` with public tools: python3 bench/check_serve.py PROGRAM [SCREENSHOTS]
+"""Checks `clickvec serve` and the page of `clickvec judge` with public tools: python3 bench/check_serve.py PROGRAM [SCREENSHOTS]
 
 The real client of OpenAI's API, schemathesis on /openapi.json, and the page in a real browser, with axe. Needs openai,
 schemathesis, selenium, axe-selenium-python, Debian's chromium and chromium-driver. SCREENSHOTS is a folder for pictures.
@@ -257,6 +257,66 @@ def walk(service, page, pictures, judged):
     assert not faults, faults
 
 
+def check_judge(program, folder, pictures):
+    from selenium.webdriver.common.keys import Keys
+
+    # One that finds a single title, whatever is searched, is soon found to be worse.
+    queries, poor = folder / "queries.txt", folder / "poor.run"
+    clicks = (SHOP / "clicks.tsv").read_text().splitlines()[1:]
+    queries.write_text("\n".join(dict.fromkeys(line.split("\t")[0] for line in clicks)))
+    first_title = (SHOP / "titles.tsv").read_text().splitlines()[1].split("\t")[1]
+    poor.write_text("".join(f"{number} Q0 p000 1 1 poor\n" for number in range(1, len(clicks))))
+    for width, height in [(390, 844), (1200, 900)]:
+        for scheme in ["light", "dark"]:
+            sheet = folder / f"sheet-{width}-{scheme}.tsv"
+            command = [program, "judge", str(folder / "shop.index"), "--against", str(poor), "--queries", str(queries), "--output", str(sheet)]
+            judge = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            address = next(line for line in judge.stderr if "http://" in line).split()[1]
+            page = Page(width, height, scheme)
+            body = lambda: page.one("body")
+            graded = lambda: sum(line.rsplit("\t", 1)[1] != "" for line in sheet.read_text().splitlines()[1:])
+            try:
+                page.browser.get(address)
+                page.until("titles", lambda: page.all("#titles li.here"))
+                first, titles = page.one("#query").text, len(page.all("#titles li"))
+                # Faster than the answers come.
+                body().send_keys("41")
+                page.until("two grades", lambda: graded() == 2 and f"{titles - 2} titles left" in page.one("#status").text)
+                page.shoot(pictures, "judge")
+                page.accessible("judge")
+                page.fits("judge")
+                body().send_keys("u" + "0" + Keys.ARROW_UP + "3")
+                page.until("another grade", lambda: page.all("#titles li")[1].find_element("css selector", "[aria-pressed=true]").text[0] == "3")
+                body().send_keys("2" * (titles - 2))
+                page.until("the next query", lambda: page.one("#query").text not in ("", first) and graded() == titles)
+                body().send_keys("u")
+                page.until("the first query again", lambda: page.one("#query").text == first and graded() == titles - 1)
+                page.all("#titles li")[-1].find_element("css selector", "button").click()
+                body().send_keys("4")
+                page.until("the next query again", lambda: page.one("#query").text != first and "1 query judged" in page.one("#status").text)
+                second = page.one("#query").text
+                body().send_keys("s")
+                page.until("the query after the skipped one", lambda: page.one("#query").text not in (first, second))
+                for _ in range(30):
+                    if page.one("#verdict").is_displayed():
+                        break
+                    before = page.one("#query").text
+                    body().send_keys("".join("0" if title.text.startswith(first_title) else "4" for title in page.all("#titles li .title")))
+                    page.until("another query", lambda: page.one("#query").text != before)
+                page.shoot(pictures, "enough")
+                page.accessible("enough")
+                page.fits("enough")
+                page.one("#finish").click()
+                page.until("the end", lambda: "Finished" in page.one("#alert").text)
+                assert judge.wait(30) == 0 and "95 % interval" in judge.stdout.read()
+                faults = [entry for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
+                assert not faults, faults
+            finally:
+                page.browser.quit()
+                judge.kill()
+    print("judge: graded, undone, skipped and finished; axe finds nothing serious")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).absolute())
     pictures = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -273,6 +333,7 @@ def main():
         finally:
             service.process.kill()
         check_page(program, folder, pictures)
+        check_judge(program, folder, pictures)
 
 
 if __name__ == "__main__":

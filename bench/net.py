@@ -326,10 +326,12 @@ export-onnx: onnx
 
 # Judgments.
 judge-pool: sheet.tsv
-    clickvec judge pool shop.index --queries shop/clicks.tsv --sample 20 --output sheet.tsv
-judge-read: json, judgements.tsv
+    clickvec judge shop.index --against bm25 --queries shop/clicks.tsv --output sheet.tsv &
+    until [ -s sheet.tsv ]; do sleep 0.1; done
+    kill $! && wait $!
+judge-read: json
     sed '2,$s/$/3/' sheet.tsv >filled.tsv
-    clickvec judge read filled.tsv --output judgements.tsv --json
+    clickvec judge shop.index --against bm25 --queries shop/clicks.tsv --output filled.tsv --json
 
 # The nightly job.
 update: json, updated.safetensors

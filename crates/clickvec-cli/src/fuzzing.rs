@@ -33,8 +33,10 @@ pub fn canaries(path: &Path) -> Result<usize, String> {
 /// # Errors
 ///
 /// What the program would say.
+#[cfg(feature = "serve")]
 pub fn sheet(path: &Path) -> Result<usize, String> {
-    crate::commands::sheet_rows(path).map_err(|error| output::reason(&error))
+    let sheet = clickvec_serve::Sheet::open(path).map_err(|error| output::reason(&error.into()))?;
+    Ok(sheet.rows().len())
 }
 
 /// Reads texts, one a line, and returns their number and that of the lines that were none.

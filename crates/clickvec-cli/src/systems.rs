@@ -2,14 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clickvec::tables::Title;
 use clickvec::{Error, ErrorKind};
-use clickvec_eval::ranker::{self, FileKind, Ranker, RankerSpec, SYSTEMS, System, Values};
+use clickvec_build::search_all;
+use clickvec_eval::ranker::{
+    self, Corpus, FileKind, Ranker, RankerSpec, Resources, SYSTEMS, System, SystemRanker, Values,
+};
+use clickvec_eval::{Answers, Collection, Run, RunCoverage, Task};
 use clickvec_index::{Index, looks_like_index};
 use clickvec_tables::files;
 
-use crate::{input, output};
+use crate::{input, output, progress};
 
 /// The source of a system's answers.
 pub(crate) enum Source {
@@ -71,6 +75,31 @@ impl Source {
         }
     }
 
+    /// Loads the system from its file, or trains the ranker and passes it to `trained`.
+    pub(crate) fn load(
+        &self,
+        name: &str,
+        corpus: &Corpus,
+        trained: &dyn Fn(&System, &Values, &dyn SystemRanker) -> Result<()>,
+    ) -> Result<Loaded> {
+        Ok(match self {
+            Source::Ranker { system, values, spec } => {
+                let resources = &Resources { corpus, files: &spec.files };
+                let bar = progress::bar(1, &output::printable(name), "steps");
+                let ranker = system.train(values, resources, &mut |progress| {
+                    bar.set_length(progress.of);
+                    bar.set_position(progress.done);
+                })?;
+                bar.finish_and_clear();
+                trained(system, values, ranker.as_ref())?;
+                Loaded::Ranker(ranker)
+            }
+            Source::File { path, .. } => Loaded::Ranker(load(path)?),
+            Source::Run(path) => Loaded::Run(Run::read(path).map_err(|error| run_error(path, error))?),
+            Source::Index(path) => Loaded::Index(Box::new(Index::open(path)?)),
+        })
+    }
+
     /// Returns whether another system gives the same scores: a ranker whose parameters have the same values, explicit or
     /// default, or the same file.
     pub(crate) fn is_same(&self, other: &Source) -> bool {
@@ -86,6 +115,54 @@ impl Source {
             && values == others
             && spec.files.len() == that.files.len()
             && spec.files.iter().all(has)
+    }
+}
+
+/// Returns the names in the report: of a file, its name without extension, or its path if that name is not unique.
+pub(crate) fn names(sources: &[Source]) -> Vec<String> {
+    let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = |source: &Source| match source {
+        Source::Ranker { spec, .. } => spec.to_string(),
+        other => other.path().map(stem).unwrap_or_default(),
+    };
+    let names: Vec<String> = sources.iter().map(name).collect();
+    let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let named = sources.iter().zip(&names);
+    named
+        .map(|(source, name)| match source.path() {
+            Some(path) if !is_unique(name) => path.display().to_string(),
+            _ => name.clone(),
+        })
+        .collect()
+}
+
+/// A system that is ready.
+pub(crate) enum Loaded {
+    Ranker(Box<dyn Ranker>),
+    Run(Run),
+    Index(Box<Index>),
+}
+
+impl Loaded {
+    /// Answers the queries of a task with at most `depth` titles each, and says what a run has of them. An index searches `collection`.
+    pub(crate) fn answers(
+        &self,
+        task: Task<'_>,
+        collection: Option<&Collection>,
+        depth: usize,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(Answers, Option<RunCoverage>)> {
+        match (self, task, collection) {
+            (Loaded::Ranker(ranker), ..) => Ok((task.answers(ranker.as_ref(), depth, done)?, None)),
+            (Loaded::Run(run), ..) => {
+                let (answers, coverage) = run.answers(task, depth)?;
+                Ok((answers, Some(coverage)))
+            }
+            (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
+                Ok((Answers::Lists(search_all(index, collection, queries, depth, done)?), None))
+            }
+            (Loaded::Index(index), ..) => bail!("{}: expected `--full` with an index", output::path(index.path())),
+        }
     }
 }
 

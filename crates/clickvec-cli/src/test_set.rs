@@ -9,9 +9,6 @@ use clickvec_tables::files;
 
 use crate::output;
 
-/// The best grade of a sheet of `judge`; a digit for each is enough.
-pub(crate) const BEST_OF_SHEET: u8 = 4;
-
 /// Reads a test set, which must not be empty, and reports on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
     reported(files, eval::read_test_set(files)?)
@@ -39,6 +36,10 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     if set.judgments.duplicates > 0 {
         let repeated = output::counted(set.judgments.duplicates, "line");
         output::note(format_args!("{path}: left out {repeated} that occurred before"));
+    }
+    if set.judgments.ungraded > 0 {
+        let ungraded = output::counted(set.judgments.ungraded, "row");
+        output::note(format_args!("{path}: left out {ungraded} without a grade"));
     }
     note_ids(files.judged, "left out", &set.queries_without_text, "judged query", "without a text");
     note_ids(files.judged, "left out", &set.titles_without_text, "judged title", "without a text");

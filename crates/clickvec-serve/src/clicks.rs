@@ -257,7 +257,7 @@ mod tests {
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         for path in [path.as_path(), Path::new("/dev/null")] {
             let clicks = Clicks::open(path, 1 << 20).map(drop).unwrap_err();
-            let judgments = crate::judgments::Judgments::open(path).map(drop).unwrap_err();
+            let judgments = crate::sheet::Sheet::open(path).map(drop).unwrap_err();
             for error in [clicks, judgments] {
                 assert!(error.to_string().contains("expected a plain file"), "{error}");
             }

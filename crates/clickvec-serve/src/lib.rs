@@ -14,6 +14,8 @@
 //!
 //! A request passes a bound on connections, past which only health and figures are answered; then a bounded queue with a
 //! deadline; then as many workers as there are cores. [`Limits`] has every bound.
+//!
+//! [`JudgePage`] serves another page, to one person: titles to grade, which go to a [`Sheet`].
 
 mod answer;
 mod clicks;
@@ -27,7 +29,7 @@ mod front;
 pub mod fuzzing;
 mod generation;
 mod hosts;
-mod judgments;
+mod judging;
 mod limits;
 mod log;
 mod metrics;
@@ -38,12 +40,15 @@ mod request;
 mod routes;
 mod server;
 mod service;
+mod sheet;
 mod tokens;
 mod workers;
 
 pub use config::Config;
 pub use error::{Error, Result};
 pub use generation::Canary;
+pub use judging::{JudgePage, Step};
 pub use limits::Limits;
 pub use server::Server;
+pub use sheet::{Sheet, SheetRow};
 pub use tokens::Tokens;

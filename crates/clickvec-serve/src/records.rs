@@ -2,13 +2,14 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Mutex;
 use std::thread::JoinHandle;
 
 use clickvec_tables::Error;
 
 use crate::clicks::Clicks;
 use crate::error::Result;
-use crate::judgments::Judgments;
+use crate::sheet::Sheet;
 
 const CLICKS: &str = "clicks.jsonl";
 const JUDGMENTS: &str = "judgments.tsv";
@@ -16,7 +17,7 @@ const JUDGMENTS: &str = "judgments.tsv";
 /// The files of the folder.
 pub(crate) struct Records {
     pub(crate) clicks: Clicks,
-    pub(crate) judgments: Judgments,
+    pub(crate) judgments: Mutex<Sheet>,
 }
 
 impl Records {
@@ -31,7 +32,7 @@ impl Records {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io(folder, "make", error)),
             _ => {}
         }
-        let judgments = Judgments::open(&folder.join(JUDGMENTS))?;
+        let judgments = Mutex::new(Sheet::open(&folder.join(JUDGMENTS))?);
         let (clicks, writer) = Clicks::open(&folder.join(CLICKS), rotate)?;
         Ok((Records { clicks, judgments }, writer))
     }

@@ -18,6 +18,7 @@ mod explain;
 mod export;
 mod index;
 mod inspect;
+#[cfg(feature = "serve")]
 mod judge;
 mod lab;
 mod man;
@@ -37,8 +38,6 @@ use clickvec::Error;
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
-#[cfg(fuzzing)]
-pub(crate) use judge::sheet_rows;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
 
@@ -101,6 +100,7 @@ enum Command {
     Serve(Box<serve::Args>),
     Update(Box<update::Args>),
     Evaluate(Box<evaluate::Args>),
+    #[cfg(feature = "serve")]
     Judge(judge::Args),
     Explain(Box<explain::Args>),
     Prepare(Box<prepare::Args>),
@@ -140,6 +140,7 @@ fn dispatch(command: Option<Command>) -> Result<Answer> {
         Some(Command::Prepare(args)) => prepare::run(*args),
         Some(Command::Train(args)) => train::run(*args),
         Some(Command::Update(args)) => update::run(*args),
+        #[cfg(feature = "serve")]
         Some(Command::Judge(args)) => judge::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(*args),
         Some(Command::Embed(args)) => embed::run(args),

@@ -205,13 +205,12 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         .prints("log/log.tsv: a raw click log")
         .prints("next: clickvec prepare log/log.tsv ")
         .prints(" --titles titles.tsv");
-    folder.run(&["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=i"]).code(0);
-    folder.run(&["judge", "pool", "i", "--queries", "clicks.tsv", "-o", "sheet.tsv"]).code(0);
+    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer in red\t\n");
     folder
         .run(&["inspect", "sheet.tsv"])
         .code(0)
-        .prints("sheet.tsv: a sheet of `judge pool` with grades to fill in")
-        .prints("next: clickvec judge read sheet.tsv --output judged-2.tsv");
+        .prints("sheet.tsv: a sheet of `judge` with grades to fill in")
+        .prints("next: clickvec judge INDEX --against bm25 --queries QUERIES --output sheet.tsv");
     folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n"));
     folder.run(&["inspect", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
     folder.write("typed.txt", "red hammer\nblue ladder\n");
@@ -219,7 +218,7 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         .run(&["inspect", "typed.txt"])
         .code(0)
         .prints("typed.txt: queries, one a line")
-        .prints("next: clickvec judge pool INDEX --queries typed.txt");
+        .prints("next: clickvec judge INDEX --against bm25 --queries typed.txt");
 }
 
 #[test]

@@ -83,9 +83,9 @@ fn titles_with_other_columns_or_in_an_index() {
 fn queries_in_a_table_that_does_not_say_so() {
     let folder = Folder::with_data();
     folder.write("terms.tsv", "id\tsearch_term\n1\tred hammer\n");
-    let pool = ["judge", "pool", "shop.index", "--queries=terms.tsv", "--output=s.tsv"];
+    let judge = ["judge", "shop.index", "--against=bm25", "--queries=terms.tsv", "--output=s.tsv"];
     let message = "found a table with `id`, `search_term`; rename its column of queries";
-    folder.run(&pool).code(2).says(message);
+    folder.run(&judge).code(2).says(message);
     assert!(!folder.path("s.tsv").exists());
 }
 
@@ -93,17 +93,13 @@ fn queries_in_a_table_that_does_not_say_so() {
 fn a_sheet_with_open_rows_is_not_judged() {
     let folder = Folder::with_data();
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer in red\t\n");
-    let message = "sheet.tsv:2: expected a grade, one of the integers 0 to 10, found nothing";
-    folder.run(&["evaluate", "--judged=sheet.tsv", "bm25"]).code(2).says(message);
-    // Grades of a sheet are 0 to 4, and what it lacks is counted.
+    let evaluate = ["evaluate", "--judged=sheet.tsv", "bm25"];
+    folder.run(&evaluate).code(2).says("sheet.tsv: expected judged titles below the header, found none");
+    // What it lacks is counted, and grades of a sheet are 0 to 4.
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t3\nladder\tt2\tladder\t\n");
-    let judged = ["judge", "read", "sheet.tsv", "--output=j.tsv"];
-    folder.run(&judged).code(0).says("left out 1 row without a grade, all those of 1 query");
+    folder.run(&evaluate).code(0).says("sheet.tsv: left out 1 row without a grade").prints("1 query;");
     folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred hammer\tt1\thammer\t7\nladder\tt2\tladder\t\n");
     folder.run(&["inspect", "sheet.tsv"]).code(1).prints("expected a grade from 0 to 4 in column `grade`, found `7`");
-    folder.run(&judged).code(2).says("expected a grade from 0 to 4");
-    let twice = "expected each judge's sheet once, found `./sheet.tsv` again";
-    folder.run(&["judge", "read", "sheet.tsv", "./sheet.tsv", "--output=j.tsv"]).code(2).says(twice);
 }
 
 #[test]

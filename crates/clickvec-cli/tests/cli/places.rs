@@ -49,12 +49,10 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
 #[test]
 fn a_file_of_another_kind_is_not_replaced() {
     let folder = Folder::with_model();
-    folder.write("sheet.tsv", "query\ttitle_id\ttitle\tgrade\nred\t1\tred shoe\t2\n");
     folder.write("log.tsv", "query\ttitle\nred\tred shoe\n");
     for (arguments, expected) in [
         ("train --clicks clicks.tsv --output titles.tsv", "expected a model to replace, found another file"),
         ("update model.safetensors --clicks clicks.tsv --titles judged.tsv --output titles.tsv", "expected a model"),
-        ("judge read sheet.tsv --output titles.tsv", "columns `query`, `title_id`, `title`, `grade` to replace"),
         ("prepare log.tsv --output titles.tsv", "columns `query`, `title`, `count` to replace"),
         ("prepare log.tsv --output new.tsv --report titles.tsv", "expected a page to replace"),
         ("explain keywords model.safetensors red --html titles.tsv", "expected a page to replace"),

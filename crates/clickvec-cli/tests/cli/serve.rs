@@ -200,7 +200,7 @@ fn what_cannot_be_served_says_which_option_helps() {
         .says(
             "expected the columns query, title_id, title, grade and no other, found `query`, `title`, `grade`, `kind`",
         )
-        .says("name a file that the service alone writes");
+        .says("name a sheet that this program wrote");
     run(&["model.safetensors"]).says("expected an index").says("make one with `clickvec index`");
     let listen = folder.run(&["serve", "shop.index", "--listen", "shop:x"]).code(2);
     listen.says("expected an address in numbers with a port, as 127.0.0.1:7701, or a port, as 7701");

@@ -17,7 +17,7 @@ pub enum Kind {
     Clicks,
     /// Judged titles.
     Judged,
-    /// A sheet of `judge pool` with titles that have no grade yet.
+    /// A sheet of `judge` with titles that have no grade yet.
     Sheet,
     /// Queries, one a line.
     Queries,
@@ -51,7 +51,7 @@ impl Kind {
             Kind::Preset(name) => format!("a raw log with the preset `{name}`"),
             Kind::Clicks => "a click log, ready for `train`".to_owned(),
             Kind::Judged => "judged titles".to_owned(),
-            Kind::Sheet => "a sheet of `judge pool` with grades to fill in".to_owned(),
+            Kind::Sheet => "a sheet of `judge` with grades to fill in".to_owned(),
             Kind::Queries => "queries, one a line".to_owned(),
             Kind::Titles => "titles".to_owned(),
             Kind::Corpus => "a corpus of titles in BEIR's form".to_owned(),

@@ -11,10 +11,10 @@ use crate::answer::{Record, Recorded};
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
-use crate::judgments::{DOWN, UP};
 use crate::log::now;
 use crate::request::{JsonBody, WholeNumber};
 use crate::service::Service;
+use crate::sheet::{DOWN, SheetRow, UP};
 
 /// A visit's name is at most this long.
 const SESSION: usize = 128;
@@ -161,11 +161,13 @@ pub(super) async fn judge(
         if grade.is_some() {
             check_other_indexes(&service, &generation.name, &id, &title)?;
         }
-        let judgments = &service.records.as_ref().ok_or_else(no_records)?.judgments;
-        let written = judgments.judge(&query, &id, &title, grade);
-        let number = written.map_err(|error| Fault::not_written("judgment", &error))?;
+        let records = service.records.as_ref().ok_or_else(no_records)?;
+        let mut sheet = records.judgments.lock().expect("no holder panics");
+        let row = SheetRow::new(&query, &id, &title, grade);
+        let written = if grade.is_some() { sheet.grade(row) } else { sheet.take_back(&row) };
+        written.map_err(|error| Fault::not_written("judgment", &error))?;
         service.metrics.recorded("judgment", 1);
-        Ok::<usize, Fault>(number)
+        Ok::<usize, Fault>(sheet.graded())
     });
     let judgments = written.await??;
     Ok(Recorded(json!({"judgments": judgments}), Record { index: Some(name), ..Record::default() }))

@@ -8,6 +8,7 @@ mod openai;
 mod page;
 mod search;
 
+pub(crate) use page::POLICY as PAGE_POLICY;
 use std::sync::Arc;
 
 use axum::Router;

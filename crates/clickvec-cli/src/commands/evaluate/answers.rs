@@ -1,14 +1,14 @@
 //! What a system answers: scores of judged titles, or what it finds in a collection.
 
-use anyhow::{Result, bail};
-use clickvec_build::search_all;
+use anyhow::Result;
 use clickvec_eval::ranker::FUSED_DEPTH;
 use clickvec_eval::{Answers, Task};
 
 use super::coverage;
 use super::fusion::Found;
-use super::systems::{Entry, Loaded};
+use super::systems::Entry;
 use super::test::Test;
+use crate::systems::Loaded;
 use crate::{output, progress};
 
 /// Answers the queries of the test and, for a member of a fusion, those that weights are fitted on.
@@ -22,31 +22,17 @@ pub(super) fn answers(entry: &Entry, system: &Loaded, test: &Test, is_member: bo
     if let Loaded::Ranker(ranker) = system {
         coverage::note_missing_vectors(&entry.name, ranker.as_ref(), test.task())?;
     }
-    let judged = answers_to(entry, system, test, test.task(), depth, &mut |done| bar.set_position(done as u64))?;
+    let collection = test.collection();
+    let answers_to = |task: Task<'_>, done: &mut dyn FnMut(usize)| -> Result<Answers> {
+        let (answers, coverage) = system.answers(task, collection, depth, done)?;
+        if let Some(coverage) = coverage {
+            coverage::note_run(entry.file_name(), &coverage, task);
+        }
+        Ok(answers)
+    };
+    let judged = answers_to(test.task(), &mut |done| bar.set_position(done as u64))?;
     let done = &mut |done| bar.set_position((before + done) as u64);
-    let fitting = fitting.map(|task| answers_to(entry, system, test, task, depth, done)).transpose()?;
+    let fitting = fitting.map(|task| answers_to(task, done)).transpose()?;
     bar.finish_and_clear();
     Ok(Found { judged, fitting })
-}
-
-fn answers_to(
-    entry: &Entry,
-    system: &Loaded,
-    test: &Test,
-    task: Task<'_>,
-    depth: usize,
-    done: &mut dyn FnMut(usize),
-) -> Result<Answers> {
-    match (system, task, test.collection()) {
-        (Loaded::Ranker(ranker), ..) => Ok(task.answers(ranker.as_ref(), depth, done)?),
-        (Loaded::Run(run), ..) => {
-            let (answers, coverage) = run.answers(task, depth)?;
-            coverage::note_run(entry.file_name(), &coverage, task);
-            Ok(answers)
-        }
-        (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
-            Ok(Answers::Lists(search_all(index, collection, queries, depth, done)?))
-        }
-        (Loaded::Index(_), ..) => bail!("{}: expected `--full` with an index", entry.file_name().display()),
-    }
 }

@@ -54,9 +54,11 @@ pub(crate) struct Args {
     systems: Vec<PathBuf>,
 
     /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
-    /// judgments; or TREC qrels, with `--topics` and `--titles`, or alone if all systems are runs.
-    #[arg(long, value_name = "FILE")]
-    judged: PathBuf,
+    /// judgments; or TREC qrels, with `--topics` and `--titles`, or alone if all systems are runs. May be repeated with the sheets
+    /// of several judges, such as people and then a language model: a grade of the first file that has one counts, and the
+    /// report says how far the others agree with it.
+    #[arg(long, value_name = "FILE", required = true)]
+    judged: Vec<PathBuf>,
 
     /// The texts of the queries of TREC qrels: TREC topics, lines of id and query, or JSON lines.
     #[arg(long, value_name = "FILE")]
@@ -131,7 +133,7 @@ pub(crate) struct Args {
 impl Args {
     fn test_set(&self) -> TestSetFiles<'_> {
         let titles = self.titles.as_deref().map(|titles| self.title_columns.table(titles));
-        TestSetFiles { judged: &self.judged, topics: self.topics.as_deref(), titles, field: &self.field }
+        TestSetFiles { judged: &self.judged[0], topics: self.topics.as_deref(), titles, field: &self.field }
     }
 
     /// Returns the metrics of the report. An error if one of them is named twice, or needs longer lists than `--full`.
@@ -174,6 +176,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         write_judgments(&folder.join(QRELS), &test.judgments)?;
     }
     let mut report = Report::new(&test);
+    report.agreements = std::mem::take(&mut test.agreements);
     evaluate(&args, &systems, &mut test, &mut report)?;
     report.tests = compare_all(&report.systems)?;
     if let Some(folder) = &args.output {
@@ -244,6 +247,7 @@ fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
     let mut outputs: Vec<PathBuf> = Vec::new();
     if let Some(folder) = &args.output {
         let mut read = files_of_test_set(&args.test_set());
+        read.extend(args.judged.iter().cloned());
         read.extend(args.clicks.iter().chain(&args.titles).cloned());
         read.extend(args.fusion.iter().filter_map(FusionOption::file).cloned());
         for file in systems.entries.iter().flat_map(|system| system.source.files()) {

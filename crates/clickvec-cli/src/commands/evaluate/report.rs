@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clickvec::Error;
 use clickvec_eval::ranker::{FusionMethod, Parameter, Stage, System};
 use clickvec_eval::{
-    Comparison, Correction, Evaluation, Evidence, Gain, Metric, Metrics, Overlap, Ties, beaten, unjudged_warning,
+    Agreement, Comparison, Correction, Evaluation, Evidence, Gain, Metric, Metrics, Overlap, Ties, beaten,
+    unjudged_warning,
 };
 use clickvec_tables::files;
 use serde::Serialize;
@@ -34,6 +35,8 @@ pub(super) struct Report {
     collection: Option<CollectionFacts>,
     /// How much of the test set is also in the click log, if there is one.
     pub(super) overlap: Option<Overlap>,
+    /// How far other judges agree with the first one.
+    pub(super) agreements: Vec<(PathBuf, Agreement)>,
     pub(super) metrics: Vec<Metric>,
     /// The figures of each system.
     pub(super) systems: Vec<Evaluation>,
@@ -61,11 +64,21 @@ pub(super) struct Json<'a> {
     collection: Option<CollectionFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<&'a Overlap>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agreements: Vec<AgreementJson<'a>>,
     metrics: &'a [Metric],
     systems: Vec<SystemJson<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     left_out: &'a [LeftOut],
     tests: &'a [Comparison],
+}
+
+#[derive(Serialize)]
+struct AgreementJson<'a> {
+    #[serde(serialize_with = "output::json_path")]
+    file: &'a Path,
+    #[serde(flatten)]
+    agreement: Agreement,
 }
 
 #[derive(Serialize)]
@@ -105,6 +118,7 @@ impl Report {
             queries: test.task().len(),
             collection,
             overlap: None,
+            agreements: Vec::new(),
             metrics: test.metrics.clone(),
             systems: Vec::new(),
             fusions: Vec::new(),
@@ -130,6 +144,7 @@ impl Report {
             queries_without_relevant: self.queries_without_relevant(),
             collection: self.collection.clone(),
             overlap: self.overlap.as_ref(),
+            agreements: self.agreements.iter().map(|(file, of)| AgreementJson { file, agreement: *of }).collect(),
             metrics: &self.metrics,
             systems: systems.collect(),
             left_out: &self.left_out,
@@ -152,6 +167,9 @@ impl Report {
         for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
             let queries = output::counted(system.queries_without_titles as u64, "query");
             let _ = writeln!(text, "{}: found nothing for {queries}", output::printable(&system.name));
+        }
+        for (path, agreement) in &self.agreements {
+            let _ = writeln!(text, "{}: {agreement}", output::path(path));
         }
         text.push_str(&self.weights());
         if systems.len() < 2 {

@@ -4,16 +4,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use clickvec_eval::Run;
-use clickvec_eval::ranker::{Corpus, Ranker, Resources};
+use clickvec_eval::ranker::Corpus;
 use clickvec_index::Index;
 
 use super::Args;
 use super::names::{distinct, saved_file};
 use super::options::FusionOption;
 use super::saved::SavedRankers;
-use crate::systems::{Source, load, run_error};
-use crate::{input, output, progress};
+use crate::systems::{Loaded, Source, names};
+use crate::{input, output};
 
 /// The systems of a command line.
 pub(super) struct Systems {
@@ -26,13 +25,6 @@ pub(super) struct Systems {
 pub(super) struct Entry {
     pub(super) name: String,
     pub(super) source: Source,
-}
-
-/// A system that is ready.
-pub(super) enum Loaded {
-    Ranker(Box<dyn Ranker>),
-    Run(Run),
-    Index(Box<Index>),
 }
 
 impl Systems {
@@ -161,41 +153,9 @@ impl Entry {
         if let Some(at) = opened.iter().position(|(path, _)| self.source.path() == Some(path)) {
             return Ok(opened.swap_remove(at).1);
         }
-        match &self.source {
-            Source::Ranker { system, values, spec } => {
-                let resources = &Resources { corpus, files: &spec.files };
-                let bar = progress::bar(1, &output::printable(&self.name), "steps");
-                let ranker = system.train(values, resources, &mut |progress| {
-                    bar.set_length(progress.of);
-                    bar.set_position(progress.done);
-                })?;
-                bar.finish_and_clear();
-                if let Some(saved) = saved {
-                    saved.put(&self.name, |path| Ok(system.save(path, values, ranker.as_ref())?))?;
-                }
-                Ok(Loaded::Ranker(ranker))
-            }
-            Source::File { path, .. } => Ok(Loaded::Ranker(load(path)?)),
-            Source::Run(path) => Ok(Loaded::Run(Run::read(path).map_err(|error| run_error(path, error))?)),
-            Source::Index(path) => Ok(Loaded::Index(Box::new(Index::open(path)?))),
-        }
-    }
-}
-
-/// Returns the names in the report: of a file, its name without extension, or its path if that name is not unique.
-fn names(sources: &[Source]) -> Vec<String> {
-    let stem = |path: &Path| path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let name = |source: &Source| match source {
-        Source::Ranker { spec, .. } => spec.to_string(),
-        other => other.path().map(stem).unwrap_or_default(),
-    };
-    let names: Vec<String> = sources.iter().map(name).collect();
-    let is_unique = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
-    let named = sources.iter().zip(&names);
-    named
-        .map(|(source, name)| match source.path() {
-            Some(path) if !is_unique(name) => path.display().to_string(),
-            _ => name.clone(),
+        self.source.load(&self.name, corpus, &|system, values, ranker| match saved {
+            Some(saved) => saved.put(&self.name, |path| Ok(system.save(path, values, ranker)?)),
+            None => Ok(()),
         })
-        .collect()
+    }
 }

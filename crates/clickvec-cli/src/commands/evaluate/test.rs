@@ -8,16 +8,16 @@ use clickvec::tables::{Title, Titles};
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::{
-    self as eval, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run, SearchQuery, Task,
-    TestSet, TestSetFiles,
+    self as eval, Agreement, Collection, CorpusFiles, EvaluateOptions, Form, Judgments, Metric, Overlap, Run,
+    SearchQuery, Task, TestSet, TestSetFiles,
 };
 use clickvec_index::Index;
 use clickvec_tables::files;
 
 use super::Args;
 use super::options::FusionOption;
-use super::systems::{Entry, Loaded, Systems};
-use crate::systems::{run_error, titles};
+use super::systems::{Entry, Systems};
+use crate::systems::{Loaded, run_error, titles};
 use crate::test_set::{self, query_key};
 use crate::{input, output};
 
@@ -41,6 +41,8 @@ pub(super) struct Test {
     pub(super) is_mostly_there: bool,
     /// Systems that had to be opened for their titles.
     pub(super) opened: Vec<(PathBuf, Loaded)>,
+    /// How far other judges agree with the first one.
+    pub(super) agreements: Vec<(PathBuf, Agreement)>,
 }
 
 struct Fitting {
@@ -57,7 +59,8 @@ impl Test {
         if systems.entries.iter().any(Entry::is_trained) {
             test_set::refuse_pipe(&files)?;
         }
-        let set = if needs_texts { test_set::read(&files)? } else { test_set::read_for_runs(&files)? };
+        let mut set = if needs_texts { test_set::read(&files)? } else { test_set::read_for_runs(&files)? };
+        let agreements = fill(&mut set, &files, &args.judged[1..])?;
         let mut test = Test {
             judgments: Judgments::default(),
             collection: None,
@@ -68,6 +71,7 @@ impl Test {
             depth: args.full.map_or(usize::MAX, |depth| depth as usize),
             is_mostly_there: test_set::is_mostly_there(files.judged, &set),
             opened: Vec::new(),
+            agreements,
         };
         if set.form == Form::Qrels {
             test.read_runs(set.judgments, systems)?;
@@ -209,10 +213,27 @@ impl Test {
             overlap = Some(eval::overlap(&self.judgments, clicks, &args.field)?);
         }
         if let (Some(overlap), Some(clicks)) = (&overlap, clicks) {
-            test_set::note_overlap(&args.judged, clicks, overlap);
+            test_set::note_overlap(&args.judged[0], clicks, overlap);
         }
         Ok((corpus, overlap))
     }
+}
+
+/// Adds the grades of other judges to a test set where it has none.
+fn fill(set: &mut TestSet, files: &TestSetFiles<'_>, others: &[PathBuf]) -> Result<Vec<(PathBuf, Agreement)>> {
+    let mut agreements = Vec::new();
+    for path in others {
+        let other = test_set::read(&TestSetFiles { judged: path, ..files.clone() })?;
+        for (path, set) in [(files.judged, &*set), (path, &other)] {
+            ensure!(
+                set.form == Form::Table && set.title_ids,
+                "{}: expected a table with the column title_id, since there are several judges, found another test set",
+                output::path(path)
+            );
+        }
+        agreements.push((path.clone(), set.judgments.fill(&other.judgments)));
+    }
+    Ok(agreements)
 }
 
 /// Refuses a run where the judged titles would have ids from a table of titles that can be read only once.

@@ -38,8 +38,8 @@ pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
             let titles = titles_option(titles, "");
             format!("clickvec evaluate bm25 trigram {model} --judged {path}{titles}")
         }
-        (Kind::Sheet, _) => format!("clickvec judge read {path} --output {}", free("judged", "tsv")),
-        (Kind::Queries, _) => format!("clickvec judge pool {index} --queries {path} --output {}", free("sheet", "tsv")),
+        (Kind::Sheet, _) => format!("clickvec judge {index} --against bm25 --queries QUERIES --output {path}"),
+        (Kind::Queries, _) => format!("clickvec judge {index} --against bm25 --queries {path}"),
         (Kind::Titles | Kind::Corpus, _) if first(Kind::Model).is_none() => {
             let clicks =
                 first(Kind::Clicks).map_or_else(String::new, |clicks| format!(" --clicks {}", quoted(&clicks.path)));

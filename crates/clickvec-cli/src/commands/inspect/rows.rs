@@ -17,8 +17,10 @@ use clickvec_logs::value_fault;
 use clickvec_tables::ErrorKind;
 use serde::Serialize;
 
-use crate::test_set::BEST_OF_SHEET;
 use crate::{output, progress};
+
+/// The best grade of a sheet of `judge`.
+const BEST_OF_SHEET: u8 = 4;
 
 /// The rows that are read of each file.
 const MOST_ROWS: u64 = 1_000_000;

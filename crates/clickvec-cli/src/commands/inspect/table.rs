@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::rows::{self, Rows};
 use crate::output;
 
-/// The columns of the sheets of `judge pool`.
+/// The columns of the sheets of `judge`.
 const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
 
 /// What is in a table.

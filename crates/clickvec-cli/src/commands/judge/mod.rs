@@ -1,60 +1,135 @@
-//! `clickvec judge`: grades by people, from a sheet of the best titles of several systems.
+//! `clickvec judge`: which of two systems finds better titles, by the grades of a person.
 
-mod page;
+mod desk;
 mod pool;
 mod queries;
-mod read;
-mod systems;
+mod verdict;
 
-#[cfg(fuzzing)]
-pub(crate) use read::rows as sheet_rows;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use std::path::Path;
+use anyhow::{Result, ensure};
+use clickvec::internals::vector_file::texts_path;
+use clickvec::tables::TITLE;
+use clickvec_eval::{JudgedTitle, TestSetFiles};
+use clickvec_serve::{JudgePage, Sheet, SheetRow, Step};
 
-use anyhow::Result;
-use clap::Subcommand;
-use clickvec_tables::table::{Options, Table, Width};
-
+use self::desk::{Desk, Others};
+use self::pool::Pool;
 use crate::answer::Answer;
+use crate::interrupt::Interrupt;
+use crate::systems::Source;
+use crate::{output, outputs, test_set};
 
-/// The column of a sheet that people fill in.
-const GRADE: &str = "grade";
-/// The header of sheets and of judged titles.
-const HEADER: &str = "query\ttitle_id\ttitle\tgrade\n";
+/// How often it is looked whether a signal came, or the person is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The best grade of a sheet; a digit for each is enough.
+const BEST: u8 = 4;
 
-/// Opens a table whose rows must be as wide as its header.
-fn open_table(path: &Path) -> Result<Table> {
-    Ok(Table::open(path, &Options { width: Width::Header, ..Options::default() })?)
-}
-
-/// Have people judge the best titles of several systems, without saying which system found them.
+/// Find out which of two systems finds better titles, by grading titles on a page.
 ///
-/// `pool` writes a sheet of queries with titles, as a table and as a page to fill in by keyboard. `read` turns filled sheets
-/// into judged titles for `evaluate --judged`, and says how well two judges agree.
+/// Searches are drawn at random from a log, and the first ten titles of both systems are shown together, in an order that does
+/// not reveal who found them. The digits 0 to 4 grade them. The page says how many queries are about left and when it is
+/// enough: a test that may be looked at after every query, with an error rate of 5 %. Every grade is stored at once. The
+/// same command goes on where it was stopped, and with enough grades it prints the result without a page.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    #[command(subcommand)]
-    command: Command,
+    /// The index, which `clickvec build` or `clickvec index` wrote.
+    #[arg(value_name = "INDEX")]
+    index: PathBuf,
+
+    /// The system to compare it with, as for `evaluate`: another index; a model, ranker or fusion in a file; a ranker such as
+    /// `bm25`, which learns from the titles of the index; or a TREC run of another search engine over the same titles, whose
+    /// query ids are the column query_id of --queries or, without that column, the numbers of its lines.
+    #[arg(long, value_name = "SYSTEM")]
+    against: PathBuf,
+
+    /// Where searches come from: a table with the column query, such as a click log, where a query with more clicks (column
+    /// count) is drawn more often; or lines of text.
+    #[arg(long, value_name = "FILE")]
+    queries: PathBuf,
+
+    /// The sheet of titles and grades: a table with the columns query, title_id, title and grade, which `evaluate` reads. Grades that
+    /// are in it count. [default: INDEX.judged.tsv]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Judged titles of another judge, such as a language model, in a table like the sheet. They count where the sheet has no
+    /// grade, and the result says how far they agree with it. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    judged: Vec<PathBuf>,
+
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Pool(Box<pool::Args>),
-    Read(read::Args),
-}
-
-/// Runs the part that was named.
+/// Searches, shows the page and prints the result.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    match args.command {
-        Command::Pool(args) => pool::run(&args),
-        Command::Read(args) => read::run(&args),
+    let systems = [Source::Index(args.index.clone()), Source::new(&args.against)?];
+    ensure!(
+        !systems[0].is_same(&systems[1]),
+        "expected another system to compare with, found the index itself; name another with `--against`"
+    );
+    let output = args.output.clone().unwrap_or_else(|| beside(&args.index));
+    let files = systems.iter().flat_map(Source::files).flat_map(|file| [texts_path(&file), file]);
+    let read: Vec<PathBuf> = files.chain([args.queries.clone()]).chain(args.judged.iter().cloned()).collect();
+    outputs::check([&output], &read)?;
+    let mut sheet = Sheet::open(&output)?;
+    let others = args.judged.iter().map(|path| others(path)).collect::<Result<Vec<Others>>>()?;
+    let drawn = queries::drawn(queries::read(&args.queries)?);
+    let pool = Pool::new(systems, drawn)?;
+    sheet.add(pool.rows())?;
+    let interrupt = Interrupt::watch()?;
+    let desk = Arc::new(Mutex::new(Desk::new(pool, sheet, others)));
+    let is_finished = Arc::new(AtomicBool::new(desk.lock().expect("no holder panics").is_decided()));
+    let mut status = None;
+    if !is_finished.load(Ordering::Relaxed) {
+        let (on_page, finished) = (Arc::clone(&desk), Arc::clone(&is_finished));
+        let page = JudgePage::start(move |step| {
+            finished.fetch_or(step == Step::Finish, Ordering::Relaxed);
+            on_page.lock().expect("no holder panics").take(step)
+        })?;
+        output::note(format_args!(
+            "{}: every grade is stored here\nopen {} in a browser to grade; Ctrl-C ends",
+            output::path(&output),
+            page.address()
+        ));
+        while !is_finished.load(Ordering::Relaxed) && status.is_none() {
+            std::thread::sleep(LOOK_AGAIN);
+            status = interrupt.status();
+        }
     }
+    let verdict = desk.lock().expect("no holder panics").verdict();
+    if args.json {
+        output::json_lines([&verdict])?;
+    } else {
+        output::print(verdict.text(&output))?;
+    }
+    Ok(Answer::Done)
 }
 
-/// A row of a sheet: a query and a title to grade.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Row {
-    query: String,
-    id: String,
-    title: String,
+/// Reads the grades of another judge.
+fn others(path: &Path) -> Result<Others> {
+    let set = test_set::read(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE })?;
+    let mut rows = Vec::new();
+    for query in &set.judgments.queries {
+        for JudgedTitle { id, text, grade } in &query.titles {
+            ensure!(
+                set.title_ids && *grade <= BEST,
+                "{}: expected a sheet with the column title_id and grades from 0 to {BEST}, found another table of judged titles",
+                output::path(path)
+            );
+            rows.push(SheetRow::new(&query.text, id, text, Some(*grade)));
+        }
+    }
+    Ok(Others { file: output::path(path).to_string(), rows })
+}
+
+/// Returns the usual sheet of an index, which lies beside it.
+fn beside(index: &Path) -> PathBuf {
+    let name = index.file_name().unwrap_or_default().to_string_lossy();
+    index.with_file_name(format!("{name}.judged.tsv"))
 }

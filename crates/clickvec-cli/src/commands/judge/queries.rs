@@ -1,17 +1,15 @@
-//! The queries of a sheet: lines of text, or a table such as a click log, each once; and a sample of them.
+//! The queries that are judged: searches drawn from lines of text, or from a table such as a click log.
 
 use std::collections::HashMap;
-
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
 use clickvec_tables::files;
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Next, Record, RowFault, Skipped, is_header};
+use clickvec_tables::table::{Next, Options, Record, RowFault, Skipped, Table, Width, is_header};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::open_table;
 use crate::{input, output};
 
 /// The column with the ids of queries in TREC runs.
@@ -21,21 +19,27 @@ const COUNT: &str = "count";
 /// The most clicks of a row, as for `prepare`.
 const MAX_COUNT: f64 = 1e12;
 
+/// At most so many different queries are judged, and so many searches drawn for that.
+const MOST_QUERIES: usize = 300;
+const MOST_SEARCHES: u64 = 3_000;
+/// Decides which searches are drawn.
+const SEED: u64 = 1;
+
 /// A query that titles are found for.
 #[derive(Debug)]
 pub(super) struct PoolQuery {
     pub(super) text: String,
     /// Its clicks, or how often it is there.
     clicks: u64,
-    /// Its ids in runs: the column `query_id` of a table, or the numbers of its lines.
-    pub(super) ids: Vec<String>,
+    /// Its id in runs: its first one in the column `query_id` of a table, or the number of its first line.
+    pub(super) id: Option<String>,
 }
 
-/// The queries of a file in its order. Counts are read only if they are to be used: `with_counts`.
-pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
+/// Reads the queries of a file in its order.
+pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
     let mut queries = Queries::default();
     if is_table(path)? {
-        read_table(path, with_counts, &mut queries)?;
+        read_table(path, &mut queries)?;
     } else {
         for (number, line) in (1u64..).zip(input::Lines::open(path)?) {
             let line = line?;
@@ -58,10 +62,10 @@ pub(super) fn read(path: &Path, with_counts: bool) -> Result<Vec<PoolQuery>> {
 }
 
 /// The queries of a table's rows.
-fn read_table(path: &Path, with_counts: bool, queries: &mut Queries) -> Result<()> {
-    let mut table = open_table(path)?;
+fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
+    let mut table = Table::open(path, &Options { width: Width::Header, ..Options::default() })?;
     let query = table.require("query")?;
-    let count = if with_counts { table.column(COUNT)? } else { None };
+    let count = table.column(COUNT)?;
     let id = table.column(QUERY_ID)?;
     let mut record = Record::default();
     let (mut rows, mut skipped) = (0u64, Skipped::default());
@@ -115,12 +119,11 @@ impl Queries {
             return;
         }
         let position = *self.positions.entry(text).or_insert_with_key(|text| {
-            self.all.push(PoolQuery { text: text.clone(), clicks: 0, ids: Vec::new() });
+            self.all.push(PoolQuery { text: text.clone(), clicks: 0, id });
             self.all.len() - 1
         });
         let query = &mut self.all[position];
         query.clicks = query.clicks.saturating_add(clicks);
-        query.ids.extend(id);
     }
 }
 
@@ -144,18 +147,69 @@ fn is_table(path: &Path) -> Result<bool> {
         || (has_query && (names.contains(['\t', ',', ';']) || name.contains(".tsv") || name.contains(".csv"))))
 }
 
-/// Those of the queries that are judged, in the order of the file. What is drawn depends on nothing but the queries, their
-/// clicks and the seed.
-pub(super) fn sampled(queries: Vec<PoolQuery>, sample: Option<u32>, seed: u64) -> Vec<PoolQuery> {
-    // Efraimidis and Spirakis 2006: the largest u^(1/w) are a sample with weights w, without replacement.
-    let key = |query: &PoolQuery| {
-        let hash = xxh3_64_with_seed(query.text.as_bytes(), seed) >> 11;
-        let uniform = (hash as f64 + 0.5) / (1u64 << 53) as f64;
-        uniform.ln() / query.clicks.max(1) as f64
-    };
-    let mut order: Vec<(usize, PoolQuery)> = queries.into_iter().enumerate().collect();
-    order.sort_by(|(a, first), (b, second)| key(second).total_cmp(&key(first)).then(a.cmp(b)));
-    order.truncate(sample.map_or(order.len(), |sample| sample as usize));
-    order.sort_unstable_by_key(|&(position, _)| position);
-    order.into_iter().map(|(_, query)| query).collect()
+/// Searches drawn at random.
+pub(super) struct Drawn {
+    /// The queries, in the order in which they were first drawn.
+    pub(super) queries: Vec<PoolQuery>,
+    /// The position of each search's query.
+    pub(super) searches: Vec<usize>,
+}
+
+/// Draws searches, each independently, until they have [`MOST_QUERIES`] different queries, or all. A query with more clicks is
+/// drawn more often, as it is typed more often. What is drawn depends on nothing but the queries and their clicks.
+pub(super) fn drawn(queries: Vec<PoolQuery>) -> Drawn {
+    let mut sum = 0u64;
+    let ends: Vec<u64> = queries
+        .iter()
+        .map(|query| {
+            sum = sum.saturating_add(query.clicks.max(1));
+            sum
+        })
+        .collect();
+    let wanted = queries.len().min(MOST_QUERIES);
+    let mut queries: Vec<Option<PoolQuery>> = queries.into_iter().map(Some).collect();
+    let mut drawn = Drawn { queries: Vec::new(), searches: Vec::new() };
+    let mut positions = HashMap::new();
+    for number in 0..MOST_SEARCHES {
+        if drawn.queries.len() == wanted {
+            break;
+        }
+        let hash = xxh3_64_with_seed(&number.to_le_bytes(), SEED);
+        let click = ((u128::from(hash) * u128::from(sum)) >> 64) as u64;
+        let at = ends.partition_point(|&end| end <= click);
+        if let Some(query) = queries[at].take() {
+            positions.insert(at, drawn.queries.len());
+            drawn.queries.push(query);
+        }
+        drawn.searches.push(positions[&at]);
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queries(clicks: &[u64]) -> Vec<PoolQuery> {
+        clicks.iter().map(|&clicks| PoolQuery { text: clicks.to_string(), clicks, id: None }).collect()
+    }
+
+    #[test]
+    fn each_search_is_a_click_drawn_at_random() {
+        let clicks: Vec<u64> = (1..=1000).collect();
+        let Drawn { queries: some, searches } = drawn(queries(&clicks));
+        assert_eq!(some.len(), MOST_QUERIES);
+        let mean = searches.iter().map(|&query| some[query].clicks as f64).sum::<f64>() / searches.len() as f64;
+        // Σ n² / Σ n of 1 to 1000 is 667, and of so many draws the standard error is 13.
+        assert!((627.0..707.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_few_queries_are_all_drawn() {
+        let Drawn { queries: all, searches } = drawn(queries(&[1, 1, 2, 3]));
+        let (last, before) = searches.split_last().unwrap();
+        assert!(all.len() == 4 && *last == 3 && !before.contains(last), "{searches:?}");
+        let frequent = drawn(queries(&[1_000_000_000_000, 1]));
+        assert_eq!((frequent.queries.len(), frequent.searches.len()), (1, MOST_SEARCHES as usize));
+    }
 }

@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "trec")]
     json: bool,
 
-    /// Print a TREC run for trec_eval, `evaluate` and `judge pool`. A query's id is that of --topics, or its
+    /// Print a TREC run for trec_eval, `evaluate` and `judge`. A query's id is that of --topics, or its
     /// number: 1 for the first line.
     #[arg(long)]
     trec: bool,

@@ -1,0 +1,150 @@
+//! The first ten titles of both systems for each query.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use anyhow::{Result, ensure};
+use clickvec::index::Hit;
+use clickvec::tables::Title;
+use clickvec_eval::ranker::Corpus;
+use clickvec_eval::{Answers, Collection, JudgedQuery, Judgments};
+use clickvec_index::Index;
+use clickvec_serve::SheetRow;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::queries::{Drawn, PoolQuery};
+use crate::systems::{Loaded, Source, names, titles};
+use crate::{output, progress};
+
+/// The titles of each system that are judged for a query.
+pub(super) const DEPTH: usize = 10;
+
+/// What two systems find for the queries of searches.
+pub(super) struct Pool {
+    /// The names of the systems.
+    pub(super) names: [String; 2],
+    /// The queries for which a system finds something.
+    pub(super) queries: Vec<PooledQuery>,
+    /// The position of each search's query.
+    pub(super) searches: Vec<usize>,
+    /// The indexes among the systems, for the stored fields of titles.
+    indexes: Vec<Index>,
+}
+
+/// A query with the titles to grade.
+pub(super) struct PooledQuery {
+    /// The titles, each once, in an order that does not reveal who found them.
+    pub(super) rows: Vec<SheetRow>,
+    /// For each system, the positions in `rows` of the titles that it finds, each with its score.
+    pub(super) found: [Vec<(usize, f32)>; 2],
+}
+
+impl Pool {
+    /// Searches with both systems.
+    pub(super) fn new(systems: [Source; 2], drawn: Drawn) -> Result<Pool> {
+        let names: [String; 2] = names(&systems).try_into().expect("a name for each system");
+        let mut opened = Vec::new();
+        let mut all = Vec::new();
+        for source in &systems {
+            let Source::Index(path) = source else { continue };
+            let index = Index::open(path)?;
+            let known: HashSet<String> = all.iter().map(|title: &Title| title.id.clone()).collect();
+            all.extend(titles(&index)?.into_iter().filter(|title| !known.contains(&title.id)));
+            opened.push(index);
+        }
+        let collection = collection(&drawn.queries, all)?;
+        let [ours, theirs] = systems;
+        let mut indexes = opened.into_iter();
+        let mut lists = Vec::new();
+        let mut kept = Vec::new();
+        for (name, source) in names.iter().zip([&ours, &theirs]) {
+            let loaded = match source {
+                Source::Index(_) => Loaded::Index(Box::new(indexes.next().expect("an opened index"))),
+                other => other.load(name, &Corpus::from_titles(collection.texts())?, &|_, _, _| Ok(()))?,
+            };
+            lists.push(search(name, &loaded, &collection)?);
+            if let Loaded::Index(index) = loaded {
+                kept.push(*index);
+            }
+        }
+        let [ours, theirs] = <[Answers; 2]>::try_from(lists).expect("the answers of each system");
+        let (mut queries, mut positions) = (Vec::new(), Vec::new());
+        for (number, query) in drawn.queries.iter().enumerate() {
+            let hits = [&ours, &theirs].map(|answers| &answers.lists()[number][..]);
+            let has_titles = hits.iter().any(|hits| !hits.is_empty());
+            positions.push(has_titles.then_some(queries.len()));
+            if has_titles {
+                queries.push(PooledQuery::new(&query.text, hits, &collection));
+            }
+        }
+        ensure!(
+            !queries.is_empty(),
+            "expected titles to judge, found none: no system finds anything for these queries"
+        );
+        let lacking = drawn.queries.len() - queries.len();
+        if lacking > 0 {
+            let lacking = output::counted(lacking as u64, "query");
+            output::note(format_args!("{lacking} left out, for which no system finds a title"));
+        }
+        let searches = drawn.searches.iter().filter_map(|&query| positions[query]).collect();
+        Ok(Pool { names, queries, searches, indexes: kept })
+    }
+
+    /// Returns all titles to grade.
+    pub(super) fn rows(&self) -> Vec<SheetRow> {
+        self.queries.iter().flat_map(|query| &query.rows).cloned().collect()
+    }
+
+    /// Returns the stored fields of a title.
+    pub(super) fn fields(&self, id: &str) -> clickvec::Result<BTreeMap<String, String>> {
+        for index in &self.indexes {
+            if let Some(document) = index.get(id)? {
+                return Ok(document.fields);
+            }
+        }
+        Ok(BTreeMap::new())
+    }
+}
+
+impl PooledQuery {
+    fn new(query: &str, hits: [&[Hit]; 2], collection: &Collection) -> PooledQuery {
+        let positions: BTreeSet<u32> = hits.iter().flat_map(|hits| hits.iter().map(|hit| hit.position)).collect();
+        let row = |position: u32| {
+            let title = &collection.titles[position as usize];
+            SheetRow::new(query, &title.id, &title.title, None)
+        };
+        let mut rows: Vec<(u32, SheetRow)> = positions.into_iter().map(|position| (position, row(position))).collect();
+        rows.sort_by_cached_key(|(_, row)| (xxh3_64(format!("{}\t{}", row.query, row.id).as_bytes()), row.id.clone()));
+        let place = |hit: &Hit| {
+            let place = rows.iter().position(|&(position, _)| position == hit.position).expect("a row for each title");
+            (place, hit.score)
+        };
+        let found = hits.map(|hits| hits.iter().map(place).collect());
+        PooledQuery { rows: rows.into_iter().map(|(_, row)| row).collect(), found }
+    }
+}
+
+/// Returns the titles that are searched, with the queries.
+fn collection(queries: &[PoolQuery], titles: Vec<Title>) -> Result<Collection> {
+    let queries = queries.iter().map(|PoolQuery { text, id, .. }| JudgedQuery {
+        id: id.clone().unwrap_or_else(|| text.clone()),
+        text: text.clone(),
+        titles: Vec::new(),
+    });
+    let judgments = Judgments { queries: queries.collect(), ..Judgments::default() };
+    Ok(Collection::new(&judgments, true, titles)?)
+}
+
+/// Returns the best titles that a system finds for each query.
+fn search(name: &str, system: &Loaded, collection: &Collection) -> Result<Answers> {
+    let task = collection.task(&collection.queries);
+    let bar = progress::bar(task.len() as u64, &format!("{}: searching", output::printable(name)), "queries");
+    let (mut answers, coverage) =
+        system.answers(task, Some(collection), DEPTH, &mut |done| bar.set_position(done as u64))?;
+    bar.finish_and_clear();
+    answers.truncate(DEPTH);
+    if let Some(lacking) = coverage.map(|coverage| coverage.lacking_queries as u64).filter(|&lacking| lacking > 0) {
+        let queries = output::counted(lacking, "query");
+        output::note(format_args!("{}: lacks {queries}, for which it finds nothing", output::printable(name)));
+    }
+    Ok(answers)
+}

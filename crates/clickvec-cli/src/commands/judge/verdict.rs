@@ -1,0 +1,92 @@
+//! What the grades show: a sentence and a table.
+
+use std::path::Path;
+
+use clickvec_eval::{Agreement, Finding, Metrics};
+use clickvec_report::numbers::difference;
+use serde::Serialize;
+
+use crate::output;
+use crate::report::{Cell, Column, Table};
+
+/// Two systems compared by the grades of a person.
+#[derive(Serialize)]
+pub(super) struct Verdict {
+    pub(super) systems: [Standing; 2],
+    /// The mean difference of nDCG@10, the first system minus the second, and the interval that holds at any time.
+    pub(super) difference: f64,
+    pub(super) interval: [f64; 2],
+    /// The queries whose titles all have a grade, and the searches drawn that have one of them.
+    pub(super) queries: usize,
+    pub(super) searches: usize,
+    pub(super) finding: Finding,
+    /// Whether all titles have a grade.
+    #[serde(skip)]
+    pub(super) is_complete: bool,
+    /// How far other judges agree with the sheet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) agreements: Vec<Agreed>,
+}
+
+/// How far the grades of a file agree with those of the sheet.
+#[derive(Serialize)]
+pub(super) struct Agreed {
+    pub(super) file: String,
+    #[serde(flatten)]
+    pub(super) agreement: Agreement,
+}
+
+/// The means of a system.
+#[derive(Serialize)]
+pub(super) struct Standing {
+    pub(super) name: String,
+    #[serde(flatten)]
+    pub(super) mean: Metrics,
+}
+
+impl Verdict {
+    /// Returns what is shown, in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let [ours, theirs] = [0, 1].map(|system| output::printable(&self.systems[system].name));
+        let searches = self.searches();
+        match self.finding {
+            Finding::Better => format!("{ours} finds better titles than {theirs}, as {searches} show"),
+            Finding::Worse => format!("{ours} finds worse titles than {theirs}, as {searches} show"),
+            Finding::Alike => {
+                format!("{ours} and {theirs} find titles that are as good: they differ by less than 0.02 in {searches}")
+            }
+            Finding::Open => {
+                let more = if self.is_complete { "" } else { "; judge more queries" };
+                format!("{searches} do not show whether {ours} or {theirs} finds better titles{more}")
+            }
+        }
+    }
+
+    /// Returns the report for people.
+    pub(super) fn text(&self, sheet: &Path) -> String {
+        let heads = self.systems[0].mean.iter().map(|(metric, _)| Column::number(metric.heading()));
+        let mut table = Table::new([Column::text("")].into_iter().chain(heads));
+        for Standing { name, mean } in &self.systems {
+            let values = mean.iter().map(|(_, value)| format!("{value:.3}"));
+            table.add([name.clone()].into_iter().chain(values).map(Cell::from));
+        }
+        let [least, most] = self.interval.map(difference);
+        let agreements = self.agreements.iter().map(|Agreed { file, agreement }| format!("{file}: {agreement}\n"));
+        format!(
+            "{}\n\n{}\n\ndifference of NDCG@10 {}, 95 % interval {least} to {most}, however often one looked\n{} drawn at random, \
+             of {} whose first tens are judged whole\ngrades: {}\n{}",
+            self.sentence(),
+            table.to_text(),
+            difference(self.difference),
+            self.searches(),
+            output::counted(self.queries as u64, "query"),
+            output::path(sheet),
+            agreements.collect::<String>()
+        )
+    }
+
+    fn searches(&self) -> String {
+        let searches = self.searches as u64;
+        format!("{} {}", output::count(searches), output::agreeing(searches, "search", "searches"))
+    }
+}
