@@ -54,7 +54,7 @@ pub mod math {
 
     /// Activations.
     pub mod activation {
-        pub use crate::math::activation::{exp_slice, ln_slice, sigmoid_slice, tanh_slice};
+        pub use crate::math::activation::{exp_slice, gelu_slice, ln_slice, sigmoid_slice, tanh_slice};
     }
 
     /// Eigenvalues.
@@ -65,6 +65,11 @@ pub mod math {
     /// Products of matrices.
     pub mod gemm {
         pub use crate::math::gemm::{Left, gemm, gemm_into};
+    }
+
+    /// What is done to each row of a matrix.
+    pub mod rows {
+        pub use crate::math::rows::{layer_norm, softmax};
     }
 
     /// The score of two vectors.

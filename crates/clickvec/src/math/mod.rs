@@ -13,6 +13,7 @@ pub(crate) mod level;
 pub(crate) mod matrix;
 pub(crate) mod nibbles;
 pub(crate) mod prefetch;
+pub(crate) mod rows;
 pub(crate) mod score;
 pub(crate) mod sparse;
 pub(crate) mod vector;
