@@ -27,6 +27,8 @@ const DEFAULT_DEPTH: usize = 300;
 const WORDS_WEIGHT: f64 = 0.025;
 /// The same for a model that has learnt from titles alone.
 const WORDS_WEIGHT_WITHOUT_CLICKS: f64 = 0.05;
+/// What a teacher's cosine adds to a cosine (docs/how-to/teacher.md).
+const TEACHER_WEIGHT: f64 = 0.3;
 const FUSION_FILE: &str = "fusion.json";
 
 /// Method and weights, and what the parts need for all segments.
@@ -84,6 +86,12 @@ impl Fusion {
     pub fn for_model(model: &Model) -> Fusion {
         let words = if model.training().log.pairs > 0 { WORDS_WEIGHT } else { WORDS_WEIGHT_WITHOUT_CLICKS };
         Fusion { weights: [(Part::Vectors, 1.0), (Part::Words, words)].into(), ..Fusion::default() }
+    }
+
+    /// This fusion with a teacher as a part, which adds a share of its cosine.
+    pub fn with_teacher(mut self, teacher: Teacher) -> Fusion {
+        self.weights.insert(Part::Teacher, TEACHER_WEIGHT);
+        Fusion { teacher: Some(teacher), ..self }
     }
 
     /// Reads a fusion that `evaluate --save-rankers` wrote: of the model with this fingerprint and `bm25`, with or without `trigram` and
@@ -173,7 +181,7 @@ impl Fusion {
         let Fusion { method, weights, bm25, analysis, title_match, custom, .. } = *self;
         folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, title_match, custom })?;
         folder.part("fusion", "json", &[FUSION_FILE]);
-        self.teacher.as_ref().map_or(Ok(()), |teacher| teacher.write(folder))
+        Ok(())
     }
 
     /// Returns the weight of a part; 0 if the index does not have it.

@@ -10,7 +10,7 @@ use clickvec_tables::shown::{count, shortened, shown};
 use crate::build::{BuiltIndex, IndexBuilder};
 use crate::error::{Error, ErrorKind, Result, mismatch};
 use crate::fusion::Fusion;
-use crate::open::Index;
+use crate::open::{Index, knowing};
 use crate::parts::vectors::VectorFormat;
 use crate::request::listed;
 use crate::shard::Shard;
@@ -78,7 +78,7 @@ pub fn join(
         })?;
         builder.count_left_out(index.facts().left_out);
     }
-    finish(builder, all[0].model(), common, common_format)
+    finish(builder, all[0].model(), &knowing(common, &all)?, common_format)
 }
 
 /// Checks that an index has the model, the column and the stored fields of the first one.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
+use clickvec::index::QuantizedIndex;
 use clickvec::model::{Embedder, Model, Side};
 
 use crate::answer::Document;
@@ -14,7 +15,7 @@ use crate::error::{Result, malformed, mismatch, too_many};
 use crate::facts::Facts;
 use crate::folder::{Folder, MANIFEST, MODEL_FILE};
 use crate::fusion::Fusion;
-use crate::parts::teacher::TeacherVectors;
+use crate::parts::teacher::{RankerVectors, Teacher};
 use crate::parts::vectors::VectorFormat;
 use crate::segment::Segment;
 use crate::shard::Shard;
@@ -70,8 +71,8 @@ pub(crate) struct Opened {
     pub(crate) alive: Option<Vec<u64>>,
     /// The number of titles that are gone.
     pub(crate) dead: usize,
-    /// The teacher's vectors of its titles, for a fusion with a teacher.
-    pub(crate) teacher: Arc<TeacherVectors>,
+    /// The teacher's vectors of its titles, for a teacher of vectors from a file.
+    pub(crate) teacher: Arc<RankerVectors>,
 }
 
 impl Index {
@@ -243,6 +244,27 @@ impl Index {
         (opened, position - opened.first)
     }
 
+    /// Returns the fusion for another index with titles of this one: a transformer need not encode them a second time.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory); [`ErrorKind::Malformed`](crate::ErrorKind::Malformed) if the titles are damaged.
+    pub fn fusion_with_known_titles(&self) -> Result<Fusion> {
+        knowing(&self.fusion, std::slice::from_ref(self))
+    }
+
+    /// Passes on every title that is there with the vector that a transformer made of it.
+    fn for_each_taught(&self, each: &mut dyn FnMut(&str, &[f32])) -> Result<()> {
+        for opened in &self.segments {
+            let Some(vectors) = &opened.segment.teacher else { continue };
+            let vectors = vectors.index.floats()?;
+            for position in (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position)) {
+                each(opened.segment.line(position)?.title, vectors.vector(position).unwrap_or_default());
+            }
+        }
+        Ok(())
+    }
+
     /// Passes on every title that is there with its vector, in order.
     pub(crate) fn for_each_alive(&self, mut each: impl FnMut(Line<'_>, &[f32]) -> Result<()>) -> Result<()> {
         for opened in &self.segments {
@@ -257,10 +279,26 @@ impl Index {
 }
 
 impl Opened {
+    /// Returns the teacher's vectors of the titles.
+    pub(crate) fn teacher_vectors(&self, teacher: &Teacher) -> Result<&QuantizedIndex> {
+        match &self.segment.teacher {
+            Some(vectors) => Ok(&vectors.index),
+            None => self.teacher.made(teacher, &self.segment.titles),
+        }
+    }
+
     /// Whether a title is still there.
     pub(crate) fn is_alive(&self, position: u32) -> bool {
         self.alive.as_ref().is_none_or(|alive| bits::has(alive, position))
     }
+}
+
+/// Returns a fusion for an index with titles of others. If they have the same transformer, it need not encode them a second time.
+pub(crate) fn knowing(fusion: &Fusion, indexes: &[Index]) -> Result<Fusion> {
+    let Some(teacher) = &fusion.teacher else { return Ok(fusion.clone()) };
+    let mut alike = indexes.iter().filter(|index| index.fusion.teacher.as_ref() == Some(teacher));
+    let teacher = teacher.knowing(|each| alike.try_for_each(|index| index.for_each_taught(each)))?;
+    Ok(Fusion { teacher: Some(teacher), ..fusion.clone() })
 }
 
 /// Whether an index with this many segments and this many deleted titles should be compacted.
@@ -306,11 +344,12 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
         first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
     }
     let whole = segments[0].segment.fusion.clone().zip(segments[0].segment.confidence);
-    let (fusion, confidence) =
+    let (mut fusion, confidence) =
         whole.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
     segments.iter().try_for_each(|opened| opened.segment.check_fits(&fusion))?;
-    // What was made for the same titles by the same teacher is kept.
+    // The same teacher is not loaded a second time, and what was made for the same titles by it is kept.
     if let Some(before) = before.filter(|before| fusion.teacher.is_some() && before.fusion.teacher == fusion.teacher) {
+        fusion.teacher = before.fusion.teacher.clone();
         for opened in &mut segments {
             if let Some(old) = before.segments.iter().find(|old| Arc::ptr_eq(&old.segment, &opened.segment)) {
                 opened.teacher = Arc::clone(&old.teacher);

@@ -1,7 +1,7 @@
 //! Answering a request: a list of titles from each part, and one made of all.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clickvec::index::Hit as Found;
 use clickvec::internals::text;
@@ -82,8 +82,15 @@ impl Index {
             (vector, typed_vector) = self.query_vectors(&request.text, query.corrected.as_deref());
             timings.encode = began.elapsed();
         }
+        let began = in_time(request)?;
+        let teacher = match &self.fusion.teacher {
+            Some(teacher) if parts.contains(&Part::Teacher) => teacher.vector(text, request.deadline)?,
+            _ => None,
+        };
+        let taught = began.elapsed();
         let question = Question {
             text,
+            teacher: teacher.as_deref(),
             vector: (!vector.is_empty()).then_some(&vector[..]),
             k: depth.min(total as usize),
             reach,
@@ -98,7 +105,8 @@ impl Index {
         for &part in &parts {
             let began = in_time(request)?;
             lists.insert(part, finder(part).search(self, &question)?);
-            timings.parts.insert(part, began.elapsed());
+            let before = if part == Part::Teacher { taught } else { Duration::ZERO };
+            timings.parts.insert(part, before + began.elapsed());
         }
         let began = in_time(request)?;
         let found = lists.map(|_, list| list.len());
@@ -220,15 +228,16 @@ impl Index {
         requests.par_iter().map(|request| self.search(request)).collect()
     }
 
-    /// Makes what searches need besides the files: the teacher's vectors of the titles, if the fusion has a teacher. Otherwise the first
-    /// search does so, and each of several that come at once.
+    /// Makes what searches need besides the files, if the fusion has a teacher: its vectors of the titles, or the weights of a
+    /// transformer. Otherwise the first search does so, and each of several that come at once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Memory`].
+    /// [`ErrorKind::Memory`]; those of loading a transformer.
     pub fn prepare(&self) -> Result<()> {
         let Some(teacher) = &self.fusion.teacher else { return Ok(()) };
-        self.segments.iter().try_for_each(|opened| opened.teacher.made(teacher, &opened.segment.titles).map(drop))
+        teacher.prepare()?;
+        self.segments.iter().try_for_each(|opened| opened.teacher_vectors(teacher).map(drop))
     }
 
     /// Returns whether a part must find something for the text of one of the index's own titles.
@@ -236,7 +245,10 @@ impl Index {
         match part {
             Part::Vectors => self.model.model.dictionary().knows_a_word(title),
             Part::Words | Part::Trigrams => !text::words(title).is_empty(),
-            Part::Teacher => self.fusion.teacher.as_ref().is_some_and(|teacher| teacher.vector(title).is_some()),
+            Part::Teacher => {
+                let vector = self.fusion.teacher.as_ref().map(|teacher| teacher.vector(title, None));
+                vector.is_some_and(|vector| vector.is_ok_and(|vector| vector.is_some()))
+            }
         }
     }
 

@@ -266,7 +266,7 @@ pub fn compact(path: &Path) -> Result<Compacted> {
         let values: Vec<&str> = line.values().collect();
         builder.add_encoded(&title, &values, vector)
     })?;
-    let built = finish(builder, &index.model.model, &index.fusion, index.vector_format())?;
+    let built = finish(builder, &index.model.model, &index.fusion_with_known_titles()?, index.vector_format())?;
     let cleared = index.all_titles() as u64 - titles;
     Ok(Compacted { titles, cleared, segments: index.facts().segments, fingerprint: built.fingerprint })
 }

@@ -52,6 +52,8 @@ pub(crate) struct Question<'a> {
     pub(crate) text: &'a str,
     /// The model's vector of the query; `None` if it has none, or if it is not needed.
     pub(crate) vector: Option<&'a [f32]>,
+    /// The teacher's vector of the query; `None` if it has none in time, or if it is not needed.
+    pub(crate) teacher: Option<&'a [f32]>,
     /// The number of titles to find.
     pub(crate) k: usize,
     /// How many of the lists of vectors are searched.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::facts::{PartFacts, TeacherFacts};
 use crate::fusion::Fusion;
 use crate::open::{Index, Opened, bytes};
-use crate::parts::teacher::TEACHER_FILE;
+use crate::parts::teacher::TEACHER_FILES;
 
 /// Search by the cosine of the teacher's vectors.
 pub(super) struct ByTeacher;
@@ -20,33 +20,29 @@ impl Finder for ByTeacher {
 
     fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
         let Some(teacher) = &index.fusion.teacher else { return Ok(Vec::new()) };
-        let Some(vector) = teacher.vector(question.text) else { return Ok(Vec::new()) };
+        let Some(vector) = question.teacher else { return Ok(Vec::new()) };
         question.over_segments(index, |opened, allowed| {
             let scope = Scope { allowed: allowed.as_deref(), blocks: None };
-            let vectors = opened.teacher.made(teacher, &opened.segment.titles)?;
-            Ok(vectors.search_in(&vector, question.k, &scope, &mut SearchScratch::default())?.to_vec())
+            let vectors = opened.teacher_vectors(teacher)?;
+            Ok(vectors.search_in(vector, question.k, &scope, &mut SearchScratch::default())?.to_vec())
         })
     }
 
     fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
-        let teacher = index.fusion.teacher.as_ref();
-        let Some((teacher, vector)) = teacher.and_then(|teacher| Some((teacher, teacher.vector(question.text)?)))
-        else {
+        let Some((teacher, vector)) = index.fusion.teacher.as_ref().zip(question.teacher) else {
             return Ok(vec![0.0; positions.len()]);
         };
-        by_segment(index, positions, |opened, here| {
-            opened.teacher.made(teacher, &opened.segment.titles)?.scores(&vector, here)
-        })
+        by_segment(index, positions, |opened, here| opened.teacher_vectors(teacher)?.scores(vector, here))
     }
 
     /// 0 if the query or the title has no vector.
     fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
         let teacher = index.fusion.teacher.as_ref();
-        Ok(teacher.map_or(0.0, |teacher| teacher.score(query, title)))
+        teacher.map_or(Ok(0.0), |teacher| teacher.score(query, title))
     }
 
     fn facts(&self, fusion: &Fusion, segments: &[Opened]) -> PartFacts {
         let dimension = fusion.teacher.as_ref().map_or(0, |teacher| teacher.dimension());
-        PartFacts::Teacher(TeacherFacts { dimension, bytes: bytes(segments, |name| name == TEACHER_FILE) })
+        PartFacts::Teacher(TeacherFacts { dimension, bytes: bytes(segments, |name| name.starts_with(TEACHER_FILES)) })
     }
 }

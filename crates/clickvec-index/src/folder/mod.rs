@@ -43,7 +43,7 @@ const KNOWN: [(&str, &[&str]); 12] = [
     ("fusion", &["json"]),
     ("confidence", &["json"]),
     ("trigrams", &["lists"]),
-    ("teacher", &["ranker"]),
+    ("teacher", &["ranker", "transformer", "vectors"]),
     ("canaries", &["json"]),
     ("shard", &["json"]),
     ("changes", &["segments"]),

@@ -11,6 +11,7 @@ use crate::confidence::Confidence;
 use crate::error::Result;
 use crate::folder::FolderWriter;
 use crate::fusion::Fusion;
+use crate::parts::teacher::Teacher;
 use crate::parts::trigrams;
 use crate::parts::vectors::{MANY_VECTORS, Rounded, VectorFormat};
 use crate::parts::words::{self, Words};
@@ -23,6 +24,8 @@ pub(crate) struct Recipe<'a> {
     pub(crate) fusion: Option<&'a Fusion>,
     /// The trigrams of the fusion, for any segment.
     pub(crate) trigrams: Option<&'a LetterTrigrams>,
+    /// The teacher of the fusion, for any segment.
+    pub(crate) teacher: Option<&'a Teacher>,
     /// What is done to the words of the titles.
     pub(crate) analysis: Analysis,
     pub(crate) format: VectorFormat,
@@ -39,7 +42,8 @@ impl<'a> Recipe<'a> {
     /// Describes a segment that an update adds.
     pub(crate) fn for_update(model: &'a Model, fusion: &'a Fusion, format: VectorFormat) -> Recipe<'a> {
         let (trigrams, analysis) = (fusion.trigrams.as_ref().map(|trigrams| &*trigrams.0), fusion.analysis);
-        Recipe { model, fusion: None, trigrams, analysis, format, lists_from: MANY_VECTORS }
+        let teacher = fusion.teacher.as_ref();
+        Recipe { model, fusion: None, trigrams, teacher, analysis, format, lists_from: MANY_VECTORS }
     }
 }
 
@@ -62,6 +66,9 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
     columns.write(folder)?;
     if let Some(ranker) = recipe.trigrams {
         trigrams::write(folder, ranker, &titles, recipe.fusion.is_some())?;
+    }
+    if let Some(teacher) = recipe.teacher {
+        teacher.write(folder, &titles, recipe.fusion.is_some())?;
     }
     if let Some(fusion) = recipe.fusion {
         let words = Words::open_in(&path)?;

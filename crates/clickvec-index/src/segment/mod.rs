@@ -18,6 +18,7 @@ use crate::confidence::Confidence;
 use crate::error::{Result, malformed, mismatch};
 use crate::folder::{FileEntry, Folder};
 use crate::fusion::Fusion;
+use crate::parts::teacher::TitleVectors;
 use crate::parts::trigrams::{self, Trigrams};
 use crate::parts::vectors::Vectors;
 use crate::parts::words::Words;
@@ -45,6 +46,8 @@ pub(crate) struct Segment {
     /// That of the index, in its first segment.
     pub(crate) confidence: Option<Confidence>,
     pub(crate) trigrams: Option<TrigramLists>,
+    /// The vectors of its titles by a transformer, if that is the teacher.
+    pub(crate) teacher: Option<TitleVectors>,
 }
 
 /// Which file it is, whatever its name.
@@ -108,6 +111,7 @@ impl Segment {
             fusion: if folder.has("fusion") { Some(Fusion::open(folder)?) } else { None },
             confidence: if folder.has("confidence") { Some(Confidence::open(folder)?) } else { None },
             trigrams: trigrams::open_lists(folder, count)?,
+            teacher: TitleVectors::open(folder)?,
         })
     }
 
@@ -127,6 +131,7 @@ impl Segment {
             fusion: Some(fusion),
             confidence: None,
             trigrams: None,
+            teacher: None,
             vectors,
             titles,
         })
@@ -135,6 +140,7 @@ impl Segment {
     /// Checks that a segment fits the fusion of its index.
     pub(crate) fn check_fits(&self, fusion: &Fusion) -> Result<()> {
         self.check_trigrams(fusion)?;
+        self.check_teacher(fusion)?;
         let (expected, found) = (fusion.analysis, self.words.analysis());
         if expected == found {
             return Ok(());
@@ -153,6 +159,19 @@ impl Segment {
         let shown = |count: Option<usize>| count.map_or_else(|| "no".to_owned(), |count| count.to_string());
         let expected = format!("lists for {} trigrams, as in the fusion", shown(expected));
         Err(mismatch(&self.path.join(trigrams::STARTS_FILE), expected, shown(found)))
+    }
+
+    /// Checks that a segment has the vectors of the transformer in the fusion, and of no other.
+    fn check_teacher(&self, fusion: &Fusion) -> Result<()> {
+        let transformer = fusion.teacher.as_ref().filter(|teacher| teacher.is_transformer());
+        let expected = transformer.map(|teacher| teacher.fingerprint());
+        let found = self.teacher.as_ref().map(|teacher| teacher.fingerprint.as_str());
+        if expected == found {
+            return Ok(());
+        }
+        let shown = |fingerprint: Option<&str>| fingerprint.map_or("none".to_owned(), shortened);
+        let expected = format!("vectors of the transformer {}", shown(expected));
+        Err(mismatch(&self.path, expected, shown(found)))
     }
 
     /// Returns the line of a title.

@@ -8,6 +8,9 @@ mod faults;
 mod formats;
 mod spelling;
 mod teacher;
+#[path = "../../../clickvec-transformer/tests/tiny/mod.rs"]
+mod tiny;
+mod transformer;
 mod trigrams;
 mod updates;
 mod world;

@@ -52,6 +52,11 @@ pub(super) fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fus
             "warning: {replaced}: the index that is replaced has a fusion of its own, and the new one has the default; `--model FUSION` gives \
              it one"
         ));
+    } else if before.teacher.is_some() && now.teacher.is_none() {
+        output::note(format_args!(
+            "warning: {replaced}: the index that is replaced has a teacher, and the new one has none; `clickvec build --teacher FOLDER` gives \
+             it one, and `clickvec update` keeps it"
+        ));
     } else if words.is_none() && before.analysis != now.analysis {
         let (how, now) = (before.analysis, now.analysis);
         output::note(format_args!(

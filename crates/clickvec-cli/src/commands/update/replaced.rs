@@ -94,7 +94,7 @@ impl Replaced {
             );
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
-        let fusion = before.fusion().clone();
+        let fusion = before.fusion_with_known_titles()?;
         Ok(Replaced { field: before.field().to_owned(), fields, fusion, format })
     }
 

@@ -90,7 +90,7 @@ impl Vectors {
             malformed(&folder.path().join(name), expected, format!("{} bytes that are neither", map.bytes().len()))
         };
         let map = folder.map(CODES_FILE)?;
-        let codes = codes_of(&map, dimension).ok_or_else(|| bad(CODES_FILE, &map))?;
+        let codes = codes_in(&map, dimension).ok_or_else(|| bad(CODES_FILE, &map))?;
         let numbers = || {
             let map = folder.map(VECTORS_FILE)?;
             Ok::<_, Error>((bad(VECTORS_FILE, &map), map))
@@ -117,7 +117,7 @@ impl Vectors {
         let header = ListHeader::open(folder)?;
         if !header.copies.is_empty() {
             let map = folder.map(COPIES_FILE)?;
-            let copies = codes_of(&map, dimension).ok_or_else(|| bad(COPIES_FILE, &map))?;
+            let copies = codes_in(&map, dimension).ok_or_else(|| bad(COPIES_FILE, &map))?;
             index = index.with_copies(copies).map_err(|_| bad(COPIES_FILE, &map))?;
         }
         let centroids: Shared<f32> = folder.numbers(CENTROIDS_FILE)?;
@@ -203,7 +203,7 @@ impl Lists {
 }
 
 /// The codes in a mapped file; `None` if it has another form.
-fn codes_of(map: &Map, dimension: usize) -> Option<Codes> {
+pub(crate) fn codes_in(map: &Map, dimension: usize) -> Option<Codes> {
     let (floats, positions) = (|range| map.numbers(range), |range| map.numbers(range));
     Codes::from_file(dimension, map.bytes(), floats, positions, |range| map.numbers(range))
 }
