@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clickvec_tables::Result;
+use clickvec_transformer::Transformer;
 
 use crate::Build;
 use crate::sample::Sample;
@@ -11,6 +12,10 @@ use crate::sample::Sample;
 const PAIRS_PER_SECOND: f64 = 4_500.0;
 /// The titles that it encodes.
 const TITLES_PER_SECOND: f64 = 25_000.0;
+/// The bytes of a transformer's file times the texts that it encodes in a second: a larger one takes longer.
+const TRANSFORMER_BYTES_PER_SECOND: f64 = 9e9;
+/// The texts that are encoded for each row of a log, whose queries are shorter than titles.
+const TEXTS_PER_ROW: f64 = 0.3;
 /// The rows of a log that are counted in a second.
 const ROWS_PER_SECOND: f64 = 500_000.0;
 /// The bytes of a row besides its texts.
@@ -44,6 +49,9 @@ pub(crate) fn seconds(build: &Build<'_>, titles: u64, rows: u64) -> Result<f64> 
     let pairs = titles * f64::from(title_epochs) + rows * f64::from(click_epochs) * trainings;
     let encoded = titles * (f64::from(title_epochs + click_epochs) * f64::from(u8::from(rows > 0.0)) + 2.0);
     let threads = rayon::current_num_threads() as f64;
-    let per_core = members * (pairs / PAIRS_PER_SECOND + encoded / TITLES_PER_SECOND);
+    let files = build.teachers.iter().filter(|path| path.is_dir()).flat_map(|path| Transformer::files_in(path));
+    let bytes: u64 = files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum();
+    let taught = (titles + TEXTS_PER_ROW * rows) * bytes as f64 / TRANSFORMER_BYTES_PER_SECOND;
+    let per_core = taught + members * (pairs / PAIRS_PER_SECOND + encoded / TITLES_PER_SECOND);
     Ok(per_core / threads + rows / ROWS_PER_SECOND + 2.0)
 }

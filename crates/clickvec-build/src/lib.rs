@@ -10,6 +10,7 @@ mod looked;
 mod progress;
 mod sample;
 mod searched;
+mod taught;
 mod testing;
 mod vocabulary;
 mod work;
@@ -21,15 +22,16 @@ use clickvec::internals::clicks::Storage;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Titles};
-use clickvec::train::{ClickSource, Inputs, Outcome, Output, Overrides, Teacher, TrainConfig, Weighting};
+use clickvec::train::{self, ClickSource, Inputs, Outcome, Output, Overrides, TrainConfig, Weighting};
 use clickvec_eval::training::{Training, held_out_path};
 use clickvec_eval::{Contest, files_of_test_set, training};
-use clickvec_index::{BuiltIndex, Fusion, IndexBuilder, VectorFormat};
+use clickvec_index::{BuiltIndex, Fusion, IndexBuilder, Teacher, VectorFormat};
 use clickvec_logs::Config;
 use clickvec_logs::preset::Preset;
 use clickvec_logs::tables::Options;
 use clickvec_tables::collection::for_each_document;
 use clickvec_tables::{Error, ErrorKind, Result};
+use clickvec_transformer::Transformer;
 use serde::{Deserialize, Serialize};
 
 pub use self::looked::{Join, LogFacts, Looked, TitleFacts};
@@ -38,6 +40,7 @@ pub use self::searched::search_all;
 pub use self::work::folder_beside;
 
 use self::look::Reading;
+use self::taught::Taught;
 use self::work::{Before, InputFile, Work};
 
 /// The counted clicks, the model, and the result of the test, in the folder of a build.
@@ -45,6 +48,9 @@ const CLICKS: &str = "clicks.tsv";
 const COUNTED: &str = "counted.json";
 const MODEL: &str = "model.safetensors";
 const TESTED: &str = "tested.json";
+/// What a teacher makes of all texts, and an index without it to compare with.
+const TAUGHT: &str = "teacher.npy";
+const PLAIN: &str = "plain";
 
 /// The minibatches between two checkpoints.
 const CHECKPOINT_EVERY: u64 = 1_000;
@@ -65,7 +71,7 @@ pub struct Build<'a> {
     pub titles: Titles,
     /// Columns to store with the titles.
     pub store: &'a [String],
-    /// Files of vectors, or scores, of a teacher.
+    /// Teachers: the folder of a sentence transformer, files of vectors, or scores.
     pub teachers: &'a [PathBuf],
     /// Judged titles, which the index is then compared by.
     pub judged: Option<&'a Path>,
@@ -90,6 +96,8 @@ pub struct Built {
     pub tested: Option<Contest>,
     /// The most frequent query of the log.
     pub query: Option<String>,
+    /// Whether the index has the transformer that taught the model; `None` if there was none.
+    pub teacher: Option<bool>,
 }
 
 /// What is known of the counted clicks.
@@ -102,9 +110,14 @@ impl Build<'_> {
     /// Returns all files that are read.
     pub fn inputs(&self) -> Vec<PathBuf> {
         let judged = self.judged.map_or_else(Vec::new, |judged| files_of_test_set(&testing::files(judged)));
-        let texts = self.teachers.iter().map(|path| texts_path(path)).filter(|path| path.exists());
-        let files = self.logs.iter().chain([&self.titles.path]).chain(self.teachers).cloned();
-        files.chain(texts).chain(judged).collect()
+        let files_of = |teacher: &PathBuf| {
+            if teacher.is_dir() {
+                return Transformer::files_in(teacher);
+            }
+            [teacher.clone()].into_iter().chain(Some(texts_path(teacher)).filter(|path| path.exists())).collect()
+        };
+        let files = self.logs.iter().chain([&self.titles.path]).cloned();
+        files.chain(self.teachers.iter().flat_map(files_of)).chain(judged).collect()
     }
 
     /// Returns the settings of the training.
@@ -121,7 +134,7 @@ impl Build<'_> {
                 }
             }
         }
-        let scores = self.teachers.iter().filter(|path| Teacher::is_score_file(path)).count();
+        let scores = self.teachers.iter().filter(|path| train::Teacher::is_score_file(path)).count();
         let (vectors, scores) = (self.teachers.len() > scores, scores > 0);
         let inputs = Inputs { clicks, titles: true, vectors, scores, ..Inputs::default() };
         inputs.settings(&settings)
@@ -146,6 +159,7 @@ impl Build<'_> {
         let mut run = Run { steps: self.steps(), on_progress };
         IndexBuilder::check_output(self.output)?;
         self.config(!self.logs.is_empty())?;
+        let teacher = self.transformer()?;
         run.step(Step::Look)?;
         let reading = look::look(self, &mut || ControlFlow::Continue(()))?;
         run.tell(Progress::Looked(&reading.looked))?;
@@ -162,19 +176,48 @@ impl Build<'_> {
                 counted?
             }
         };
+        let mut taught = None;
+        if let Some(teacher) = &teacher {
+            run.step(Step::Teach)?;
+            taught = Some(Taught::encode(teacher, &reading.titles, clicks.as_deref(), work.file(TAUGHT), &mut run)?);
+        }
         let mut tested = work.read(TESTED);
         let model = work.file(MODEL);
-        self.learn(&reading.titles, clicks.as_deref(), &work, &mut tested, &mut run)?;
-        let built = self.index(&model, &reading, &mut run)?;
+        self.learn(&reading.titles, clicks.as_deref(), taught.as_ref(), &work, &mut tested, &mut run)?;
+        run.step(Step::Index)?;
+        let model = Model::load(&model)?;
+        let mut teacher = taught.as_ref().map(|taught| &taught.teacher);
+        teacher = teacher.filter(|_| tested.as_ref().is_none_or(testing::keeps_teacher));
+        let mut built = self.index(&model, &reading, teacher, self.output, &mut run)?;
         if let Some(judged) = self.judged {
             run.step(Step::Test)?;
-            let contest = testing::judged(judged, &reading.titles, self.output)?;
+            let plain = teacher.map(|_| work.file(PLAIN));
+            if let Some(plain) = &plain {
+                self.index(&model, &reading, None, plain, &mut run)?;
+            }
+            let contest = testing::judged(judged, &reading.titles, self.output, plain.as_deref())?;
             run.tell(Progress::Tested(&contest))?;
+            if teacher.is_some() && !testing::keeps_teacher(&contest) {
+                teacher = None;
+                built = self.index(&model, &reading, None, self.output, &mut run)?;
+            }
             tested = Some(contest);
         }
+        let teacher = taught.is_some().then_some(teacher.is_some());
         work.remove()?;
         let BuiltIndex { titles, left_out, fingerprint, .. } = built;
-        Ok(Built { titles, left_out, fingerprint, tested, query: counted.query })
+        Ok(Built { titles, left_out, fingerprint, tested, query: counted.query, teacher })
+    }
+
+    /// Loads the transformer that teaches, if there is one.
+    fn transformer(&self) -> Result<Option<Teacher>> {
+        let mut folders = self.teachers.iter().filter(|path| path.is_dir());
+        let (first, second) = (folders.next(), folders.next());
+        if let Some(second) = second {
+            let error = Error::expected(ErrorKind::Setting, "one transformer that teaches", "a second one");
+            return Err(error.help("name the better one").at(second));
+        }
+        first.map(|folder| Teacher::transformer(folder)).transpose()
     }
 
     /// Returns the steps of this build.
@@ -184,6 +227,7 @@ impl Build<'_> {
         let steps = [
             (Step::Look, true),
             (Step::Count, clicks),
+            (Step::Teach, self.teachers.iter().any(|path| path.is_dir())),
             (Step::Learn, true),
             (Step::Test, by_clicks),
             (Step::LearnAll, clicks && !self.fast),
@@ -250,6 +294,7 @@ impl Build<'_> {
         &self,
         titles: &Titles,
         clicks: Option<&Path>,
+        taught: Option<&Taught>,
         work: &Work,
         tested: &mut Option<Contest>,
         run: &mut Run<'_, '_>,
@@ -261,7 +306,13 @@ impl Build<'_> {
         run.step(Step::Learn)?;
         let model = work.file(MODEL);
         let inputs = self.inputs();
-        let teachers = || Ok(self.teachers.iter().map(|path| Teacher::open(path, &config.field)).collect());
+        // The vectors of a transformer are in a file by now.
+        let files: Vec<&Path> = self
+            .teachers
+            .iter()
+            .map(|path| taught.filter(|_| path.is_dir()).map_or(path.as_path(), |taught| &taught.vectors))
+            .collect();
+        let teachers = || Ok(files.iter().map(|path| train::Teacher::open(path, &config.field)).collect());
         let training = Training {
             titles: std::slice::from_ref(titles),
             teachers: &teachers,
@@ -285,7 +336,13 @@ impl Build<'_> {
                     let first = held_out_path(&model);
                     let path = if first.exists() { &first } else { &model };
                     run.step(Step::Test)?;
-                    let contest = testing::held_out(&summary.test, path, &work.file("tested"), run)?;
+                    let contest = testing::held_out(
+                        &summary.test,
+                        path,
+                        &work.file("tested"),
+                        taught.map(|taught| &taught.teacher),
+                        run,
+                    )?;
                     work.write(TESTED, &contest)?;
                     run.tell(Progress::Tested(&contest))?;
                     *tested = Some(contest);
@@ -310,18 +367,25 @@ impl Build<'_> {
         }
     }
 
-    /// Writes the index of a model.
-    fn index(&self, model: &Path, reading: &Reading, run: &mut Run<'_, '_>) -> Result<BuiltIndex> {
-        run.step(Step::Index)?;
-        let model = Model::load(model)?;
-        let mut builder = IndexBuilder::with_fields(&model, self.output, self.store)?;
+    /// Writes the index of a model, with a teacher as a part if there is one.
+    fn index(
+        &self,
+        model: &Model,
+        reading: &Reading,
+        teacher: Option<&Teacher>,
+        output: &Path,
+        run: &mut Run<'_, '_>,
+    ) -> Result<BuiltIndex> {
+        let mut builder = IndexBuilder::with_fields(model, output, self.store)?;
         let (mut added, of) = (0, reading.looked.titles.titles);
         for_each_document(&reading.titles, TITLE, self.store, |title, values| {
             builder.add_with_fields(title, values)?;
             added += 1;
-            if added % TITLES_AT_ONCE == 0 { run.tell(Progress::Encoding { titles: added, of }) } else { Ok(()) }
+            if added % TITLES_AT_ONCE == 0 { run.tell(Progress::Encoding { texts: added, of }) } else { Ok(()) }
         })?;
-        clickvec_index::finish(builder, &model, &Fusion::for_model(&model), VectorFormat::default())
+        let fusion = Fusion::for_model(model);
+        let fusion = if let Some(teacher) = teacher { fusion.with_teacher(teacher.clone()) } else { fusion };
+        clickvec_index::finish(builder, model, &fusion, VectorFormat::default())
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Step {
     Look,
     /// The clicks of the logs are counted.
     Count,
+    /// The teacher encodes titles and queries.
+    Teach,
     /// A model learns, without the clicks of some queries that are held out.
     Learn,
     /// The index is compared with BM25.
@@ -32,6 +34,7 @@ impl Step {
         match self {
             Step::Look => "looking at the files",
             Step::Count => "counting clicks",
+            Step::Teach => "encoding titles and queries with the teacher",
             Step::Learn => "learning",
             Step::Test => "testing",
             Step::LearnAll => "learning all clicks, the held-out ones too",
@@ -67,11 +70,11 @@ pub enum Progress<'a> {
     },
     /// The clicks have been counted.
     Counted(&'a Report),
-    /// Titles have been encoded.
+    /// Texts have been encoded.
     Encoding {
         /// The number so far.
-        titles: u64,
-        /// The number of all titles.
+        texts: u64,
+        /// The number of all texts.
         of: u64,
     },
     /// The index has been compared.

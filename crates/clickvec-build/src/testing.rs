@@ -3,17 +3,16 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use clickvec::index::Hit;
 use clickvec::internals::clicks::ClickReader;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title, Titles, read_titles};
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::{self, Corpus};
 use clickvec_eval::{
-    Answers, Collection, Contest, EvaluateOptions, Evaluation, Evidence, HeldOutTest, Metric, TestSetFiles,
-    read_test_set,
+    Answers, Collection, Contest, Correction, EvaluateOptions, Evaluation, Evidence, HeldOutTest, Metric, TestSetFiles,
+    Verdict, read_test_set,
 };
-use clickvec_index::{Fusion, Index, IndexBuilder, VectorFormat, finish};
+use clickvec_index::{Fusion, Index, IndexBuilder, Teacher, VectorFormat, finish};
 use clickvec_tables::{Error, ErrorKind, Result};
 
 use crate::progress::Progress;
@@ -21,6 +20,9 @@ use crate::{Run, TITLES_AT_ONCE, searched};
 
 /// The name of the index in a comparison.
 const INDEX: &str = "the index";
+/// The names of the same index with and without the other of a teacher.
+const WITH: &str = "the index with the teacher";
+const WITHOUT: &str = "the index without the teacher";
 
 /// The rankers that an index is compared with, and their names.
 const BASELINES: [(&str, &str); 2] = [("bm25", "BM25"), ("bm25:k1=0.5,stem=1,split=1", "BM25 of stems")];
@@ -45,26 +47,56 @@ pub(crate) fn files(judged: &Path) -> TestSetFiles<'_> {
 /// # Errors
 ///
 /// Those of making the index and of searching.
-pub(crate) fn held_out(test: &HeldOutTest, model: &Path, scratch: &Path, run: &mut Run<'_, '_>) -> Result<Contest> {
+pub(crate) fn held_out(
+    test: &HeldOutTest,
+    model: &Path,
+    scratch: &Path,
+    teacher: Option<&Teacher>,
+    run: &mut Run<'_, '_>,
+) -> Result<Contest> {
     let model = Model::load(model)?;
+    let plain = answers(test, &model, &Fusion::for_model(&model), scratch, run)?;
+    let Some(teacher) = teacher else { return test.compare(&[(INDEX, &plain)], &BASELINES) };
+    let taught = answers(test, &model, &Fusion::for_model(&model).with_teacher(teacher.clone()), scratch, run)?;
+    let contest = test.compare(&[(INDEX, &taught), (WITHOUT, &plain)], &BASELINES)?;
+    if loses(&contest, WITHOUT) { test.compare(&[(INDEX, &plain), (WITH, &taught)], &BASELINES) } else { Ok(contest) }
+}
+
+/// Returns whether the first system of a comparison is shown to be worse than another.
+fn loses(contest: &Contest, other: &str) -> bool {
+    contest.tests.iter().any(|test| test.b == other && test.verdict(Correction::Holm) == Verdict::Worse)
+}
+
+/// Returns whether the teacher is a part of the index that was compared.
+pub(crate) fn keeps_teacher(contest: &Contest) -> bool {
+    contest.systems.iter().all(|system| system.name != WITH)
+}
+
+/// Returns what an index of the titles of a test finds.
+fn answers(
+    test: &HeldOutTest,
+    model: &Model,
+    fusion: &Fusion,
+    scratch: &Path,
+    run: &mut Run<'_, '_>,
+) -> Result<Answers> {
     let set = test.collection();
-    let mut builder = IndexBuilder::new(&model, scratch)?;
+    let mut builder = IndexBuilder::new(model, scratch)?;
     let of = set.titles.len() as u64;
     for (position, title) in (0u64..).zip(&set.titles) {
         builder.add(Title { id: position.to_string(), title: title.title.clone() })?;
         if position % TITLES_AT_ONCE == 0 {
-            run.tell(Progress::Encoding { titles: position, of })?;
+            run.tell(Progress::Encoding { texts: position, of })?;
         }
     }
-    finish(builder, &model, &Fusion::for_model(&model), VectorFormat::default())?;
+    finish(builder, model, fusion, VectorFormat::default())?;
     let index = Index::open(scratch)?;
     let numbered = numbered(set);
     let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut |_| ())?;
-    let contest = test.compare(INDEX, Answers::Lists(lists), &BASELINES)?;
     drop(index);
     // Nothing is lost if it stays: it lies in the folder of the build.
     let _ = std::fs::remove_dir_all(scratch);
-    Ok(contest)
+    Ok(Answers::Lists(lists))
 }
 
 /// Returns the collection with the position of each title as its id.
@@ -80,12 +112,12 @@ fn numbered(set: &Collection) -> Collection {
     }
 }
 
-/// Compares an index on judged titles, searching all titles.
+/// Compares an index on judged titles, searching all titles, and with the same index without its teacher, if it is there.
 ///
 /// # Errors
 ///
 /// Those of reading the judged titles and of searching; none of them is among the titles.
-pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path) -> Result<Contest> {
+pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path, plain: Option<&Path>) -> Result<Contest> {
     let set = read_test_set(&files(judged))?;
     let collection = Collection::new(&set.judgments, set.title_ids, read_titles(titles, TITLE)?.titles)?;
     if collection.missing.count >= collection.judged {
@@ -97,15 +129,25 @@ pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path) -> Result<Con
     let judge = |name: &str, answers: &Answers| -> Evaluation {
         task.judge(name, answers, &METRICS, &EvaluateOptions::default())
     };
-    let index = Index::open(index)?;
-    let lists: Vec<Vec<Hit>> = searched::search_all(&index, &collection, &collection.queries, depth, &mut |_| ())?;
-    let mut systems = vec![judge(INDEX, &Answers::Lists(lists))];
+    let search = |index: &Path| -> Result<Answers> {
+        let index = Index::open(index)?;
+        let lists = searched::search_all(&index, &collection, &collection.queries, depth, &mut |_| ())?;
+        Ok(Answers::Lists(lists))
+    };
+    let mut systems = Vec::new();
     let corpus = Corpus::from_titles(collection.texts())?;
     for (spec, name) in BASELINES {
         let ranker = ranker::train(spec, &corpus)?;
         systems.push(judge(name, &task.answers(&*ranker, depth, &mut |_| ())?));
     }
-    Contest::new(Evidence::Judgments, &systems)
+    let compare = |indexes: &[(&str, &Answers)]| {
+        let indexes = indexes.iter().map(|(name, answers)| judge(name, answers));
+        Contest::new(Evidence::Judgments, &indexes.chain(systems.iter().cloned()).collect::<Vec<_>>())
+    };
+    let found = search(index)?;
+    let Some(plain) = plain.map(search).transpose()? else { return compare(&[(INDEX, &found)]) };
+    let contest = compare(&[(INDEX, &found), (WITHOUT, &plain)])?;
+    if loses(&contest, WITHOUT) { compare(&[(INDEX, &plain), (WITH, &found)]) } else { Ok(contest) }
 }
 
 /// The query and the title of counted clicks that were clicked most.

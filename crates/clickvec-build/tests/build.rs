@@ -7,8 +7,11 @@ use clickvec::tables::Titles;
 use clickvec::train::{Outcome, Overrides};
 use clickvec_build::{Build, Built, Join, Progress, Step, folder_beside};
 use clickvec_eval::training;
-use clickvec_index::{Index, Mode, Request};
+use clickvec_index::{Index, Mode, Part, Request};
 use clickvec_logs::tables::Options;
+
+#[path = "../../clickvec-transformer/tests/tiny/mod.rs"]
+mod tiny;
 
 /// What the things are, in titles and queries.
 const THINGS: [&str; 8] = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
@@ -19,6 +22,8 @@ type Row = fn(usize) -> String;
 struct Shop {
     folder: tempfile::TempDir,
     logs: Vec<PathBuf>,
+    teachers: Vec<PathBuf>,
+    judged: Option<PathBuf>,
 }
 
 impl Shop {
@@ -29,12 +34,20 @@ impl Shop {
         std::fs::write(&log, format!("{header}\n{}", rows.collect::<String>())).unwrap();
         let titles = (0..800).map(|i| format!("i{i}\t{}\n", title(i))).collect::<String>();
         std::fs::write(folder.path().join("titles.tsv"), format!("id\ttitle\n{titles}")).unwrap();
-        Shop { folder, logs: vec![log] }
+        Shop { folder, logs: vec![log], teachers: Vec::new(), judged: None }
     }
 
     /// Writes a log of counted pairs.
     fn counted() -> Shop {
         Shop::new("query\ttitle", (0..1400).map(|i| format!("{} {}\t{}\n", THINGS[i % 8], i, title(i % 700))))
+    }
+
+    /// Writes the same with a tiny transformer that teaches.
+    fn taught() -> Shop {
+        let mut shop = Shop::counted();
+        shop.teachers.push(shop.path("transformer"));
+        tiny::write(&shop.path("transformer"));
+        shop
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -61,8 +74,8 @@ impl Shop {
             preset: None,
             titles: Titles::from(titles),
             store: &[],
-            teachers: &[],
-            judged: None,
+            teachers: &self.teachers,
+            judged: self.judged.as_deref(),
             fast: false,
             settings,
             output: &self.path(output),
@@ -143,6 +156,80 @@ fn an_interrupted_build_is_resumed_with_the_same_result() {
     assert!(resumed);
     assert_eq!((built.fingerprint, built.query), (whole.fingerprint, whole.query));
     assert_eq!(built.tested.map(|tested| tested.systems), whole.tested.map(|tested| tested.systems));
+}
+
+#[test]
+fn a_transformer_teaches_and_is_a_part_if_it_pays() {
+    let shop = Shop::taught();
+    let mut steps = Vec::new();
+    let stop_after = |texts: u64| {
+        shop.run(&mut |progress| match progress {
+            Progress::Encoding { texts: done, .. } if *done >= texts => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
+    };
+    assert!(matches!(stop_after(512).unwrap(), Outcome::Cancelled));
+    let mut encoded = Vec::new();
+    let built = shop.run(&mut |progress| {
+        match progress {
+            Progress::Step { step, .. } => steps.push(*step),
+            Progress::Encoding { texts, .. } if steps.last() == Some(&Step::Teach) => encoded.push(*texts),
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+    let built = built.unwrap().finished().expect("finished");
+    // The first 512 are there already.
+    assert!(steps.contains(&Step::Teach) && encoded.first() == Some(&512), "{encoded:?}");
+    let index = Index::open(&shop.path("shop")).unwrap();
+    let is_part = index.fusion().weight(Part::Teacher) > 0.0;
+    let other = if is_part { "the index without the teacher" } else { "the index with the teacher" };
+    let tested = built.tested.expect("a test");
+    let names: Vec<&str> = tested.systems.iter().map(|system| system.name.as_str()).collect();
+    assert_eq!(names, ["the index", other, "BM25", "BM25 of stems"]);
+    assert_eq!(built.teacher, Some(is_part));
+    let whole = Shop::taught();
+    let again = whole.run(&mut go_on).unwrap().finished().expect("finished");
+    assert_eq!(built.fingerprint, again.fingerprint);
+}
+
+#[test]
+fn a_transformer_is_a_part_where_nothing_tests_it_and_not_where_it_loses() {
+    let mut shop = Shop { logs: Vec::new(), ..Shop::taught() };
+    let built = shop.run(&mut go_on).unwrap().finished().expect("finished");
+    assert_eq!(built.teacher, Some(true));
+    let index = Index::open(&shop.path("shop")).unwrap();
+    let found = index.search(&Request::new("hammer 16", Part::Teacher).with_k(3)).unwrap().hits;
+    assert_eq!(found.len(), 3);
+    // Random weights find nothing that people would call good.
+    let judged = |i: usize| format!("{} no {i}\t{}\t4\n", THINGS[i % 8], title(i));
+    std::fs::write(
+        shop.path("judged.tsv"),
+        format!("query\ttitle\tgrade\n{}", (0..60).map(judged).collect::<String>()),
+    )
+    .unwrap();
+    shop.judged = Some(shop.path("judged.tsv"));
+    let built = shop.run(&mut go_on).unwrap().finished().expect("finished");
+    let tested = built.tested.expect("a test");
+    let is_part = Index::open(&shop.path("shop")).unwrap().fusion().weight(Part::Teacher) > 0.0;
+    assert_eq!(built.teacher, Some(is_part));
+    assert_eq!(tested.systems[1].name == "the index with the teacher", !is_part);
+    assert_eq!(tested.systems.len(), 4);
+}
+
+#[test]
+fn a_bad_transformer_is_refused_and_leaves_nothing() {
+    let shop = Shop::taught();
+    let weights = shop.path("transformer/model.safetensors");
+    let bytes = std::fs::read(&weights).unwrap();
+    std::fs::write(&weights, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(shop.refused().contains("cut short or damaged"));
+    std::fs::remove_dir_all(shop.path("transformer")).unwrap();
+    std::fs::create_dir(shop.path("transformer")).unwrap();
+    assert!(shop.refused().contains("expected a folder that sentence-transformers saved"));
+    let mut two = Shop::taught();
+    two.teachers.push(two.path("transformer"));
+    assert!(two.refused().contains("expected one transformer that teaches, found a second one"));
 }
 
 #[test]

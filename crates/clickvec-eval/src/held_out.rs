@@ -137,26 +137,26 @@ impl HeldOutTest {
     /// # Errors
     /// Those of [`HeldOutTest::compare`].
     pub fn report(&self, ranker: &dyn Ranker, baselines: &[(&str, &str)]) -> Result<Contest> {
-        self.compare(ranker.name(), self.answers(ranker)?, baselines)
+        self.compare(&[(ranker.name(), &self.answers(ranker)?)], baselines)
     }
 
-    /// A system that gives these answers, at most [`HeldOutTest::DEPTH`] titles for each query, compared with rankers that need no
-    /// training, each as [`ranker::train`] knows it and with its name. Where not all titles were clicked, the share of the first ten
+    /// The first of some systems that give these answers, at most [`HeldOutTest::DEPTH`] titles for each query, compared with the others
+    /// and with rankers that need no training, each as [`ranker::train`] knows it and with its name. Where not all titles were clicked, the share of the first ten
     /// that were, and NDCG without the others, are among the metrics.
     ///
     /// # Errors
     /// `ErrorKind::Empty` if the titles are not enough for a ranker; those of [`Ranker::candidates`].
-    pub fn compare(&self, name: &str, answers: Answers, baselines: &[(&str, &str)]) -> Result<Contest> {
+    pub fn compare(&self, systems: &[(&str, &Answers)], baselines: &[(&str, &str)]) -> Result<Contest> {
         let corpus = Corpus::from_titles(self.set.texts())?;
-        let mut systems = vec![(name.to_owned(), answers)];
-        for (spec, name) in baselines {
-            systems.push(((*name).to_owned(), self.answers(&*ranker::train(spec, &corpus)?)?));
-        }
+        let answer =
+            |(spec, name): &(&str, &str)| Ok(((*name).to_owned(), self.answers(&*ranker::train(spec, &corpus)?)?));
+        let others = baselines.iter().map(answer).collect::<Result<Vec<_>>>()?;
+        let others = others.iter().map(|(name, answers)| (name.as_str(), answers));
         let unclicked = self.set.known.iter().any(|known| !known);
         let known = if unclicked { &[Metric::Judged(10), Metric::CondensedNdcg(10)][..] } else { &[] };
         let metrics = [&Self::METRICS[..], known].concat();
-        let judge = |(name, answers): &(String, Answers)| self.judge_by(name, answers, &metrics);
-        Contest::new(Evidence::Clicks, &systems.iter().map(judge).collect::<Vec<_>>())
+        let judge = |(name, answers): (&str, &Answers)| self.judge_by(name, answers, &metrics);
+        Contest::new(Evidence::Clicks, &systems.iter().copied().chain(others).map(judge).collect::<Vec<_>>())
     }
 
     fn answers(&self, ranker: &dyn Ranker) -> Result<Answers> {

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use crate::folder::{Folder, SUPPORTED};
 
 pub(crate) const CONFIG: &str = "config.json";
-const MODULES: &str = "modules.json";
-const POOLING: &str = "1_Pooling/config.json";
-const SENTENCES: &str = "sentence_bert_config.json";
-const PROMPTS: &str = "config_sentence_transformers.json";
+pub(crate) const MODULES: &str = "modules.json";
+pub(crate) const POOLING: &str = "1_Pooling/config.json";
+pub(crate) const SENTENCES: &str = "sentence_bert_config.json";
+pub(crate) const PROMPTS: &str = "config_sentence_transformers.json";
 
 /// The sizes of a BERT encoder, and how it is used.
 #[derive(Debug, Clone)]

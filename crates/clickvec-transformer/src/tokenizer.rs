@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::folder::Folder;
 use crate::normalizer::{Normalizer, for_each_word};
 
-const TOKENIZER: &str = "tokenizer.json";
-const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
-const VOCABULARY: &str = "vocab.txt";
+pub(crate) const TOKENIZER: &str = "tokenizer.json";
+pub(crate) const TOKENIZER_CONFIG: &str = "tokenizer_config.json";
+pub(crate) const VOCABULARY: &str = "vocab.txt";
 
 /// The longest word that is split into pieces, in characters, unless the folder has its own limit.
 const LONGEST_WORD: usize = 100;

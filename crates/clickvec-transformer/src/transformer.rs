@@ -1,20 +1,25 @@
 //! A sentence transformer as its users see it.
 
 use std::fmt::{self, Debug, Formatter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clickvec::model::Side;
 use clickvec_tables::Result;
 use rayon::prelude::*;
 
-use crate::config::{CONFIG, Config};
+use crate::config::{CONFIG, Config, MODULES, POOLING, PROMPTS, SENTENCES};
 use crate::encoder::{Encoder, Scratch};
 use crate::folder::Folder;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::{TOKENIZER, TOKENIZER_CONFIG, Tokenizer, VOCABULARY};
+use crate::weights::WEIGHTS;
 
 /// The number of tokens that a thread encodes at once.
 const TOKENS_AT_ONCE: usize = 256;
+
+/// All files that a transformer may have.
+const FILES: [&str; 9] =
+    [CONFIG, MODULES, POOLING, SENTENCES, PROMPTS, TOKENIZER, TOKENIZER_CONFIG, VOCABULARY, WEIGHTS];
 
 /// A sentence transformer: a BERT encoder with its tokenizer and pooling.
 pub struct Transformer {
@@ -29,9 +34,9 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// Returns whether a path is the folder of a transformer, of any kind.
-    pub fn is_folder(path: &Path) -> bool {
-        path.join(CONFIG).is_file()
+    /// Returns the files of a folder that [`Transformer::load`] might read, without reading them.
+    pub fn files_in(path: &Path) -> Vec<PathBuf> {
+        FILES.iter().map(|name| path.join(name)).filter(|file| file.is_file()).collect()
     }
 
     /// Loads a transformer from a folder that sentence-transformers saved.

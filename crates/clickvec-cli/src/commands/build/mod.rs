@@ -40,8 +40,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// A teacher: vectors of queries and titles from another program, or scores, as for `train`. May be repeated.
-    #[arg(long, value_name = "VECTORS")]
+    /// A teacher: the folder of a sentence transformer, which encodes titles and queries and becomes a part of the index if that pays;
+    /// or vectors of queries and titles from another program, or scores, as for `train`. May be repeated.
+    #[arg(long, value_name = "FOLDER|VECTORS")]
     teacher: Vec<PathBuf>,
 
     /// Columns to store with the titles, such as brand,price: results show them, and searches can filter by them.

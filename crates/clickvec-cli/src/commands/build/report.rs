@@ -79,8 +79,8 @@ impl Reporter {
     pub(super) fn report(&mut self, event: &Progress<'_>) {
         match event {
             Progress::Reading { rows } => self.set_bar(|| progress::counter("  reading", "rows"), *rows),
-            Progress::Encoding { titles, of } => {
-                self.set_bar(|| progress::bar(*of, "  encoding", "titles"), *titles);
+            Progress::Encoding { texts, of } => {
+                self.set_bar(|| progress::bar(*of, "  encoding", "texts"), *texts);
             }
             Progress::Training(training::Progress::Run { event: Event::Reading { pairs }, .. }) => {
                 self.set_bar(|| progress::counter("  reading", "pairs"), *pairs);
@@ -115,6 +115,13 @@ impl Reporter {
         if built.left_out > 0 {
             let strange = output::counted(built.left_out, "title");
             output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
+        }
+        match built.teacher {
+            Some(true) => output::note("the teacher is a part of the index, which encodes queries with it"),
+            Some(false) => output::note(
+                "the teacher is not a part of the index, which finds less with it; the model has learnt from it all the same",
+            ),
+            None => {}
         }
         let mut text = String::new();
         if let Some(contest) = &built.tested {
