@@ -337,13 +337,12 @@ judge-read: json
 update: json, updated.safetensors
     head -n 1500 shop/clicks.tsv >day1.tsv
     { head -n 1 shop/clicks.tsv; tail -n 1500 shop/clicks.tsv; } >day2.tsv
-    clickvec update shop.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv \
-        --output updated.safetensors --json || [ $? = 1 ]
-update-index: json, nightly.safetensors
-    cp shop.safetensors nightly.safetensors
+    cp shop.safetensors updated.safetensors
+    clickvec update updated.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv --set error_rate=1 --json || [ $? = 1 ]
+update-index: json, nightly.index.update.json
     cp -r fused.index nightly.index
-    clickvec update nightly.safetensors --clicks day1.tsv day2.tsv --titles shop/titles.tsv --index nightly.index \
-        --judged shop/judged.tsv --trust-clicks --json || [ $? = 1 ]
+    clickvec update nightly.index --clicks day1.tsv day2.tsv --titles shop/titles.tsv --judged shop/judged.tsv \
+        --trust-clicks --set error_rate=1 --json || [ $? = 1 ]
 update-index-hits: hits
     clickvec search nightly.index --json 'lether couch' 'oak sink cabinet'
 """

@@ -1,4 +1,5 @@
-//! `clickvec update`: new days are learnt, poisoned ones are refused, and the old model answers until the new one is there.
+//! `clickvec update`: new titles come in, new days are learnt, poisoned ones are refused, and the old model answers until a new one is
+//! shown to be better.
 
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
@@ -44,11 +45,25 @@ fn days(from: usize, to: usize) -> Vec<String> {
 /// Makes `index` with `m`.
 const INDEX: [&str; 4] = ["index", "--model=m", "--titles=titles.tsv", "--output=index"];
 
-/// Updates `m` with these files and further arguments.
-fn update(folder: &Folder, files: &[String], more: &[&str]) -> Run {
-    let base = ["update", "m", "--titles=titles.tsv", "--set=held_out=0.2", "--clicks"];
+/// Takes every new model.
+const ALWAYS: &str = "--set=error_rate=1";
+
+/// Updates a model or an index with these files and further arguments.
+fn update(folder: &Folder, target: &str, files: &[String], more: &[&str]) -> Run {
+    let base = ["update", target, "--titles=titles.tsv", "--set=held_out=0.2", "--clicks"];
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     folder.run(&[&base[..], &files, more].concat())
+}
+
+/// The fingerprint of the model of an index.
+fn model_of(folder: &Folder, index: &str) -> Value {
+    folder.run(&["inspect", "--json", index]).code(0).json_lines()[0]["model"].clone()
+}
+
+/// Copies an index.
+fn copy(folder: &Folder, from: &str, to: &str) {
+    let _ = std::fs::remove_dir_all(folder.path(to));
+    assert!(Command::new("cp").arg("-r").arg(folder.path(from)).arg(folder.path(to)).status().unwrap().success());
 }
 
 #[track_caller]
@@ -101,7 +116,7 @@ fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
     assert!(child.wait().unwrap().success());
 }
 
-/// The weights of a fusion stay; titles that were added to the index since `--titles` was written do not vanish without a word.
+/// The weights of a fusion stay, and titles that were added to the index while the model was trained do not vanish.
 fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
     let split = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let run = |command: &str| folder.run(&split(command).iter().map(String::as_str).collect::<Vec<_>>());
@@ -118,71 +133,163 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let listed = all();
     let later = (0..5).map(|number| format!("later{number}\tzeppelin charger {number}\t1\n"));
     folder.write("later.tsv", format!("id\ttitle\tprice\n{}", later.collect::<String>()));
-    run("index --update=later.tsv --output=index").code(0);
-    assert_eq!(all(), listed + 5);
-    let kept = run(&format!("{update} --keep-titles"));
-    kept.code(0).says("5 titles that `--titles` lacks (`later0`, `later1`, `later2`, …): kept");
-    assert_eq!(all(), listed + 5);
+    while_learning(folder, &format!("{update} --set=epochs=60"), || {
+        run("index --update=later.tsv --output=index").code(0);
+    });
+    assert_eq!(all(), listed + 5, "titles that came while the model was trained");
     let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
-    folder.write("latest.tsv", "id\ttitle\tprice\nlatest\tzeppelin charger\t1\n");
-    while_learning(folder, &format!("{update} --keep-titles --set=epochs=60"), || {
-        run("index --update=latest.tsv --output=index").code(0);
-    });
-    assert_eq!(all(), listed + 6, "a title that came while the model was trained");
-    let told = report(
-        &run(&format!("{update} --json")).code(0).says("6 titles that `--titles` lacks").says("`--keep-titles`"),
-    );
-    assert_eq!((&told["unlisted"], &told["keeps_unlisted"], all()), (&6.into(), &false.into(), listed));
-    let told = report(&run(&format!("{update} --json")).code(0));
-    assert_eq!(told["unlisted"], 0);
+    let told = run(update).code(0);
+    let told = told.says("5 titles that `--titles` lacks (`later0`, `later1`, `later2`, …): deleted");
+    told.prints("titles        0 added to the index, 0 replaced, 5 deleted");
+    assert_eq!(all(), listed);
 }
 
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]
 fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     let folder = world(3, 2_000, 0.5, &["--set", "batch_size=64", "--epochs=8"]);
-    let old = bytes(&folder, "m");
     folder.run(&INDEX).code(0);
-    let run = update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0);
-    let good = report(&run);
-    assert_eq!((&good["promoted"], &good["suspicion"]), (&true.into(), &Value::Null));
-    assert_ne!(bytes(&folder, "m"), old);
-    let inspected = folder.run(&["inspect", "m", "--json"]).code(0).stdout();
-    assert!(inspected.contains(good["fingerprint"].as_str().unwrap()), "{inspected}");
-    let found = folder.run(&["search", "index", "-k", "1", "charger"]).code(0).stdout();
-    assert!(!found.is_empty());
-    let days_of = good["days"].as_array().unwrap();
+    let (old, state) = (model_of(&folder, "index"), || folder.read("index.update.json"));
+    // Without a state the test begins; a day that is in it does not count twice.
+    let never = "--set=error_rate=0.000001";
+    let run = update(&folder, "index", &days(0, 1), &[never, "--json"]).code(0);
+    let first = report(&run);
+    assert_eq!(
+        (&first["promoted"], &first["reason"], &first["suspicion"]),
+        (&false.into(), &Value::Null, &Value::Null)
+    );
+    assert_eq!((&first["fingerprint"], &first["pooled"]["days"]), (&old, &0.into()));
+    let trial = &first["trials"][0];
+    assert_eq!((&trial["on"], &trial["worse"]), (&"held-out queries of the newest day".into(), &false.into()));
+    assert!(trial["queries"].as_u64() > Some(100) && trial["new"].as_f64() > Some(0.1), "{first}");
+    assert!(first["pooled"]["shown"].as_f64() > Some(0.1), "the first day tells where users click: {first}");
+    assert_eq!(first["drift"]["distance"], 0.0, "the mix is that of the first window");
+    assert!(first["churn"]["titles"].as_f64() > Some(0.02) && first["churn"]["queries"] == 100, "{first}");
+    let days_of = first["days"].as_array().unwrap();
     assert_eq!((days_of.len(), &days_of[1]["pairs"], &days_of[1]["on_titles"]), (2, &2000.into(), &2000.into()));
-    assert!(days_of[1]["new_queries"].as_u64() > Some(100));
-    assert!(good["unseen_trigrams"].as_u64() > Some(0));
-    for day in ["earlier", "newest"] {
-        let mix = &good["mix"][day];
-        assert!(mix["words_per_query"].as_f64() > Some(1.0) && mix["frequent"].as_f64() > Some(0.01), "{good}");
+    assert!(days_of[1]["new_queries"].as_u64() > Some(100) && first["unseen_trigrams"].as_u64() > Some(0));
+    let again = update(&folder, "index", &days(0, 1), &[never, "--json"]).code(0);
+    assert_eq!(report(&again)["pooled"], first["pooled"]);
+    again.says("day01.tsv: the newest day, which is in the test already and does not count twice");
+    // Nothing is better than all of it.
+    let run = update(&folder, "index", &days(0, 1), &[ALWAYS, "--max-churn=0"]).code(0);
+    run.prints("kept: every new model is taken, but more than 0.0 % of the first ten titles would change")
+        .prints("churn  ");
+    assert_eq!(model_of(&folder, "index"), old);
+    let run = update(&folder, "index", &days(0, 1), &[ALWAYS, "--max-churn=1", "--json"]).code(0);
+    let good = report(&run);
+    assert_eq!((&good["promoted"], &good["reason"]), (&true.into(), &"always".into()));
+    assert_eq!(model_of(&folder, "index"), good["fingerprint"]);
+    assert!(good["fingerprint"] != old && state().contains(good["fingerprint"].as_str().unwrap()));
+    folder.run(&["search", "index", "-k", "1", "charger"]).code(0).prints("Charger");
+    // All words become others. Nothing shows then that a model is better; the next mix is measured from this one.
+    let row = |row: &str| {
+        let (query, rest) = row.split_once('\t').unwrap();
+        format!("{}\t{rest}\n", in_new_words(query, 1.0, SEED + 1))
+    };
+    let other = folder.read("day02.tsv");
+    let (head, rows) = other.split_once('\n').unwrap();
+    folder.write("other.tsv", format!("{head}\n{}", rows.lines().map(row).collect::<String>()));
+    let few = ["update", "index", "--titles=titles.tsv", "--set=held_out=0.01", never, "--trust-clicks", "--json"];
+    let told = report(&folder.run(&[&few[..], &["--clicks", "other.tsv"]].concat()).code(0));
+    assert_eq!((&told["promoted"], &told["reason"]), (&true.into(), &"drift".into()), "{told}");
+    assert!(told["drift"]["distance"].as_f64() > told["drift"]["by_chance"].as_f64(), "{told}");
+
+    let before = (state(), model_of(&folder, "index"));
+    let day = folder.read("day02.tsv");
+    folder.write("swapped.tsv", swapped(&day));
+    let with = |last: &str| [days(0, 1), vec![last.to_owned()]].concat();
+    let run = update(&folder, "index", &with("swapped.tsv"), &[ALWAYS]).code(1);
+    run.prints("index: kept: 0 of 2000 clicks of the newest day are on titles").prints("--trust-clicks");
+    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 1));
+    let refused = report(&update(&folder, "index", &with("robots.tsv"), &[ALWAYS, "--json"]).code(1));
+    assert_eq!((&refused["promoted"], &refused["fingerprint"]), (&false.into(), &before.1));
+    let suspicion = &refused["suspicion"];
+    // `train` has learnt held-out clicks of the days before, so the old model cannot tell.
+    assert_eq!(
+        (&suspicion["suspicion"], &suspicion["witness"]),
+        (&"not-like-before".into(), &"letter-trigrams".into())
+    );
+    // Learnt all the same, judged titles refuse it: robots click far more than users.
+    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 12));
+    let more = ["--json", "--trust-clicks", "--set=epochs=8", "--judged=log/validation.tsv"];
+    let refused = report(&update(&folder, "m", &with("robots.tsv"), &more).code(0));
+    let worse = refused["worse_on"].as_array().unwrap();
+    assert!(worse.contains(&"judged titles".into()) && refused["promoted"] == false, "{refused}");
+    assert!((state(), model_of(&folder, "index")) == before);
+}
+
+#[test]
+#[ignore = "some seconds; .ci/run runs it"]
+fn a_gain_is_taken_once_enough_days_show_it() {
+    let folder = world(6, 1_500, 0.0, &["--set", "batch_size=64", "--epochs=2"]);
+    let mut last = 0.0;
+    for day in 1..6 {
+        let told = report(&update(&folder, "m", &days(0, day), &["--json", "--set=drift=1"]).code(0));
+        let evidence = told["pooled"]["evidence"].as_f64().unwrap();
+        assert_eq!((&told["pooled"]["days"], &told["pooled"]["needed"]), (&(day as u64 - 1).into(), &20.0.into()));
+        if told["promoted"] == true {
+            assert!(evidence >= 20.0 && last < 20.0 && told["reason"] == "gain", "{told}");
+            return;
+        }
+        assert!(evidence < 20.0, "{told}");
+        last = evidence;
     }
-    let trial = &good["trials"][0];
-    assert_eq!((&trial["on"], &trial["worse"]), (&"clicks of the newest day".into(), &false.into()));
-    assert!(trial["queries"].as_u64() > Some(100) && trial["new"].as_f64() > Some(0.1), "{good}");
-    // `train` has learnt all queries, so those decide that no earlier day has.
-    let names = |report: &Value| -> Vec<String> {
-        report["trials"].as_array().unwrap().iter().map(|trial| trial["on"].as_str().unwrap().to_owned()).collect()
+    panic!("the model of one day was not replaced by one of six: evidence {last}");
+}
+
+#[test]
+#[ignore = "some seconds; .ci/run runs it"]
+fn an_index_keeps_what_it_stores_and_gets_the_titles_of_the_table() {
+    let folder = world(2, 1_500, 0.0, &["--set", "batch_size=64", "--epochs=2"]);
+    let priced = |(number, line): (usize, &str)| match number {
+        0 => format!("{line}\tprice\n"),
+        _ => format!("{line}\t{number}\n"),
     };
-    assert_eq!(names(&good), ["clicks of the newest day", "queries that no earlier day has", "clicks of earlier days"]);
-    assert!(good["trials"][1]["queries"].as_u64() < trial["queries"].as_u64(), "{good}");
-    let next = |model: &str, held_out: &str, more: &[&str]| {
-        let next = ["update", model, held_out, "--titles=titles.tsv", "--clicks", "day00.tsv", "day01.tsv", "--json"];
-        names(&report(&folder.run(&[&next[..], more].concat())))
+    folder.write("priced.tsv", folder.read("titles.tsv").lines().enumerate().map(priced).collect::<String>());
+    let index = "index --model=m --titles=priced.tsv --store=price --field=title+price --vectors=f16 --output=index";
+    folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
+    update(&folder, "index", &days(0, 1), &[]).code(2).says("expected a column `price`");
+    let always = "update index --titles=priced.tsv --set=held_out=0.2 --set=error_rate=1 --clicks day00.tsv day01.tsv";
+    folder.run(&always.split(' ').collect::<Vec<_>>()).code(0).prints("titles        0 added to the index");
+    let search = ["search", "index", "--mode=fused", "--min-confidence=0", "--filter=price:2..2", "--json", "charger"];
+    assert_eq!(folder.run(&search).code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
+    let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
+    assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
+    assert_eq!(told[0]["field"], "title+price");
+    assert!(folder.read("index/titles.tsv").lines().nth(2).unwrap().ends_with(" 2\t2"), "the text has the price");
+    // New titles come in although the model stays, and even if nothing can be learnt.
+    let price = |number: usize| folder.read("priced.tsv").lines().nth(number).unwrap().to_owned();
+    let [head, first, second] = [0, 1, 2].map(price);
+    let rest: String = folder.read("priced.tsv").lines().skip(3).map(|line| format!("{line}\n")).collect();
+    folder.write("priced.tsv", format!("{head}\n{first}9\n{rest}new\tzeppelin charger\t7\n"));
+    folder.write("empty.tsv", "query\ttitle\tcount\n");
+    let empty = always.replace("day00.tsv day01.tsv", "empty.tsv");
+    folder.run(&empty.split(' ').collect::<Vec<_>>()).code(2).says("deleted").says("expected");
+    let gone = second.split('\t').next().unwrap();
+    let found = |price: &str| {
+        let filter = format!("--filter=price:{price}..{price}");
+        let search = ["search", "index", "--mode=words", &filter, "--json", "charger"];
+        folder.run(&search).json_lines()[0]["results"].as_array().unwrap().clone()
     };
-    assert_eq!(next("m", "--set=held_out=0.2", &["--output=next"]), names(&good), "it began with what was learnt");
-    next("m", "--set=held_out=0.2", &["--output=fresh", "--set=fresh=true", "--set=epochs=8"]);
-    let clean = ["clicks of the newest day", "clicks of earlier days"];
-    assert_eq!(next("fresh", "--set=held_out=0.2", &["--output=next"]), clean, "it has not learnt them");
-    assert_eq!(next("fresh", "--set=held_out=0.3", &["--output=next"]), names(&good), "it has learnt half");
-    // What the old model was made from is known again: by `update`, or as one whole file by `train`.
-    let very = "m: made from these very clicks with these settings, so this update learns them once more";
-    update(&folder, &days(0, 1), &["--output=next"]).says(very);
+    assert_eq!(found("7")[0]["id"], "new");
+    assert!(found("2").is_empty(), "{gone} is in no table");
+    assert!(!folder.path("index.update.json").exists() || folder.read("index.update.json").contains("\"days\":0"));
+    fusion_and_later_titles_are_kept(&folder, index, always);
+}
+
+#[test]
+#[ignore = "some seconds; .ci/run runs it"]
+fn clicks_that_were_learnt_before_are_known_again() {
+    let folder = world(3, 1_500, 0.0, &["--set", "batch_size=64", "--epochs=1"]);
+    let run = update(&folder, "m", &days(0, 1), &[ALWAYS]).code(0);
     assert!(!run.stderr().contains("made from") && !run.stderr().contains("has learnt all of it"), "{}", run.stderr());
-    assert!(!update(&folder, &days(0, 2), &["--output=next"]).stderr().contains("made from"));
+    let very = "m: made from these very clicks with these settings, so this update learns them once more";
+    update(&folder, "m", &days(0, 1), &["--set=error_rate=0.000001"]).says(very);
+    assert!(!update(&folder, "m", &days(0, 2), &["--set=error_rate=0.000001"]).stderr().contains("made from"));
+    // The state of another model is not that of this one.
+    std::fs::copy(folder.path("m.update.json"), folder.path("one.update.json")).unwrap();
     for titles in [&[][..], &["--titles=titles.tsv", "--set", "titles.epochs=1"]] {
         let train = [
             "train",
@@ -194,96 +301,19 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
             "--epochs=1",
         ];
         folder.run(&[&train[..], titles].concat()).code(0);
-        let one = "update one --set=held_out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv day01.tsv";
         let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
-        folder.run(&one.split(' ').collect::<Vec<_>>()).says(all);
+        let run = update(&folder, "one", &days(0, 1), &["--set=error_rate=0.000001"]);
+        run.says(all).says("one.update.json: the test of another model; that of one begins anew");
     }
-    // If all queries of the newest day were known before, all decide, and it is said whom that favours.
-    std::fs::copy(folder.path("day00.tsv"), folder.path("copy.tsv")).unwrap();
-    let same = vec!["day00.tsv".to_owned(), "copy.tsv".to_owned()];
-    let few = "because it goes back to one of `train`, and only 0 queries of the newest day are on no earlier day; so the test favours the \
-               old model";
-    let run = update(&folder, &same, &["--output=next", "--json"]).says(few);
-    assert_eq!(names(&self::report(&run)), clean);
-    let fresh = "update fresh --set=held_out=0.2 --titles=titles.tsv --output=next --clicks day00.tsv copy.tsv";
-    let fresh = folder.run(&fresh.split(' ').collect::<Vec<_>>());
-    assert!(!fresh.stderr().contains("favours"), "{}", fresh.stderr());
-    let drift = &good["drift"];
-    assert!(drift["changed_lists"].as_f64() > Some(0.1) && drift["vectors"]["mean"].as_f64() > Some(0.3), "{drift}");
-    assert!(drift["vectors"]["mean"].as_f64() < Some(0.99999), "{drift}");
-
-    // An index keeps what it stores and how.
-    {
-        let priced = |(number, line): (usize, &str)| match number {
-            0 => format!("{line}\tprice\n"),
-            _ => format!("{line}\t{number}\n"),
-        };
-        folder.write("priced.tsv", folder.read("titles.tsv").lines().enumerate().map(priced).collect::<String>());
-        let index =
-            "index --model=m --titles=priced.tsv --store=price --field=title+price --vectors=f16 --output=index";
-        folder.run(&index.split(' ').collect::<Vec<_>>()).code(0);
-        update(&folder, &days(0, 1), &["--index=index"]).code(2).says("expected a column `price`");
-        let priced =
-            "update m --titles=priced.tsv --set=held_out=0.2 --index=index --output=n --clicks day00.tsv day01.tsv";
-        folder.run(&priced.split(' ').collect::<Vec<_>>()).code(0);
-        let found = folder.run(&[
-            "search",
-            "index",
-            "--mode=fused",
-            "--min-confidence=0",
-            "--filter=price:2..2",
-            "--json",
-            "charger",
-        ]);
-        assert_eq!(found.code(0).json_lines()[0]["results"][0]["fields"]["price"], "2");
-        let told = folder.run(&["inspect", "--json", "index"]).code(0).json_lines();
-        assert_eq!((&told[0]["parts"]["vectors"], &told[0]["parts"]["words"]), (&"f16".into(), &"tantivy".into()));
-        assert_eq!(told[0]["field"], "title+price");
-        assert!(folder.read("index/titles.tsv").lines().nth(2).unwrap().ends_with(" 2\t2"), "the text has the price");
-        fusion_and_later_titles_are_kept(&folder, index, priced);
-        let plain = index.replace("priced", "titles").replace(" --store=price --field=title+price", "");
-        folder.run(&plain.split(' ').collect::<Vec<_>>()).code(0);
-    }
-
-    let promoted = bytes(&folder, "m");
-    let index = std::fs::read_dir(folder.path("index")).unwrap().count();
-    let day = folder.read("day02.tsv");
-    folder.write("swapped.tsv", swapped(&day));
-    let with = |last: &str| [days(0, 1), vec![last.to_owned()]].concat();
-    let run = update(&folder, &with("swapped.tsv"), &["--index=index"]).code(1);
-    run.prints("m: kept: 0 of 2000 clicks of the newest day are on titles").prints("--trust-clicks");
-    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 1));
-    let refused = report(&update(&folder, &with("robots.tsv"), &["--json"]).code(1));
-    assert_eq!((&refused["promoted"], &refused["fingerprint"]), (&false.into(), &good["fingerprint"]));
-    let suspicion = &refused["suspicion"];
-    // `train` has learnt held-out clicks of the days before, so the old model cannot tell.
-    assert_eq!(
-        (&suspicion["suspicion"], &suspicion["witness"]),
-        (&"not-like-before".into(), &"letter-trigrams".into())
-    );
-    // Learnt all the same, the test of both models refuses it: robots click far more than users.
-    folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 12));
-    let refused = report(
-        &update(
-            &folder,
-            &with("robots.tsv"),
-            &["--json", "--trust-clicks", "--set=epochs=8", "--judged=log/validation.tsv"],
-        )
-        .code(1),
-    );
-    assert_eq!((&refused["suspicion"], &refused["worse_on"]), (&Value::Null, &vec!["judged titles"].into()));
-    assert!(refused["trials"][2]["difference"].as_f64() < Some(0.0));
-    assert!(bytes(&folder, "m") == promoted);
-    assert_eq!(std::fs::read_dir(folder.path("index")).unwrap().count(), index);
-    // A good day goes on from there.
-    let run = update(&folder, &days(0, 2), &["--output=next", "--judged=log/validation.tsv"]).code(0);
-    run.prints("judged titles").prints("next: replaced").prints("rotated to fit");
-    assert!(bytes(&folder, "m") == promoted && folder.path("next").exists());
     // The same again is the same, and a fresh training is another model.
-    update(&folder, &days(0, 2), &["--output=again", "--judged=log/validation.tsv", "--threads=1"]).code(0);
-    assert!(bytes(&folder, "next") == bytes(&folder, "again"));
-    update(&folder, &days(0, 2), &["--output=fresh", "--set=fresh=true"]).code(0).says("from random weights");
-    assert!(bytes(&folder, "next") != bytes(&folder, "fresh"));
+    let made = |name: &str, more: &[&str]| {
+        std::fs::copy(folder.path("m"), folder.path(name)).unwrap();
+        update(&folder, name, &days(0, 2), &[&[ALWAYS], more].concat()).code(0);
+        bytes(&folder, name)
+    };
+    let next = made("next", &[]);
+    assert!(next == made("again", &["--threads=1"]));
+    assert!(next != made("fresh", &["--set=fresh=true"]));
 }
 
 #[test]
@@ -306,50 +336,77 @@ fn members_in_fewer_numbers_are_updated() {
     ];
     folder.run(&train).code(0);
     folder.run(&INDEX).code(0);
-    let told = report(&update(&folder, &days(0, 1), &["--index=index", "--json"]).code(0));
+    let told = report(&update(&folder, "index", &days(0, 1), &[ALWAYS, "--json"]).code(0));
     assert_eq!(told["promoted"], true, "{told}");
-    for (file, model) in [("m", "fingerprint"), ("index", "model")] {
-        let about = folder.run(&["inspect", "--json", file]).code(0).json_lines()[0].clone();
-        assert_eq!((&about["dimension"], &about["encoder"]["dimension"]), (&12.into(), &12.into()), "{file}");
-        assert_eq!(about[model], told["fingerprint"], "{file}");
-    }
+    let about = folder.run(&["inspect", "--json", "index"]).code(0).json_lines()[0].clone();
+    assert_eq!((&about["dimension"], &about["encoder"]["dimension"]), (&12.into(), &12.into()));
+    assert_eq!(about["model"], told["fingerprint"]);
     folder.run(&["search", "index", "-k", "1", "charger"]).code(0).prints("Charger");
 }
 
 #[test]
-fn whenever_it_ends_the_old_model_or_the_new_one_is_whole() {
+fn whenever_it_ends_the_index_is_whole() {
     let folder = world(2, 1_500, 0.2, &["--set", "batch_size=64", "--epochs=2"]);
-    let old = bytes(&folder, "m");
-    update(&folder, &days(0, 1), &["--output=new"]).code(0);
-    let new = bytes(&folder, "new");
     folder.run(&INDEX).code(0);
+    let old = model_of(&folder, "index");
+    copy(&folder, "index", "shop");
+    update(&folder, "shop", &days(0, 1), &[ALWAYS]).code(0);
+    let new = model_of(&folder, "shop");
+    assert_ne!(old, new);
     let mut kept = 0;
     for (number, wait) in [1, 20, 60, 120, 200, 300, 450, 700].into_iter().enumerate() {
-        folder.write("m", &old);
+        copy(&folder, "index", "shop");
         let mut command = Command::new(program());
-        command.args(["update", "m", "--titles=titles.tsv", "--set=held_out=0.2", "--index=index", "--clicks"]);
+        command.args(["update", "shop", "--titles=titles.tsv", "--set=held_out=0.2", ALWAYS, "--clicks"]);
         command.args(days(0, 1)).current_dir(folder.path("")).stdout(Stdio::null()).stderr(Stdio::null());
         let mut running = command.spawn().unwrap();
         std::thread::sleep(Duration::from_millis(wait));
         let signal = if number % 2 == 0 { "-KILL" } else { "-TERM" };
         let _ = Command::new("kill").args([signal, &running.id().to_string()]).status().unwrap();
         let status = running.wait().unwrap();
-        let now = bytes(&folder, "m");
-        assert!(now == old || now == new, "{wait} ms: {} bytes", now.len());
+        let now = model_of(&folder, "shop");
+        assert!(now == old || now == new, "{wait} ms: {now}");
         assert!(!status.success() || now == new, "{wait} ms");
         kept += usize::from(now == old);
-        folder.run(&["search", "index", "charger"]);
-        folder.run(&["inspect", "index"]).code(0);
+        folder.run(&["search", "shop", "charger"]);
     }
     assert!(kept > 0, "no run was stopped before its end");
     // What killed runs left behind is no harm, and goes.
-    folder.write("m", &old);
-    update(&folder, &days(0, 1), &[]).code(0);
-    assert!(bytes(&folder, "m") == new);
+    copy(&folder, "index", "shop");
+    update(&folder, "shop", &days(0, 1), &[ALWAYS]).code(0);
+    assert_eq!(model_of(&folder, "shop"), new);
     let left =
         std::fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let left: Vec<String> = left.filter(|name| name.starts_with('.')).collect();
     assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
+}
+
+#[test]
+fn a_damaged_state_is_said_and_moved_aside() {
+    let folder = world(2, 600, 0.0, &["--set", "batch_size=64", "--epochs=1"]);
+    // A log with queries and titles alone is enough.
+    for day in ["day00.tsv", "day01.tsv"] {
+        let plain: String =
+            folder.read(day).lines().map(|line| format!("{}\n", line.rsplit_once('\t').unwrap().0)).collect();
+        folder.write(day, plain);
+    }
+    let never = ["--set=error_rate=0.000001", "--json"];
+    let first = report(&update(&folder, "m", &days(0, 1), &never).code(0));
+    let state = folder.read("m.update.json");
+    folder.write("m.update.json", &state[..state.len() / 2]);
+    let run = update(&folder, "m", &days(0, 1), &never).code(0);
+    let run =
+        run.says("m.update.json: expected the state of an update, found ").says("it is now m.update.json.damaged");
+    assert_eq!(report(&run)["pooled"], first["pooled"]);
+    assert_eq!(
+        (folder.read("m.update.json.damaged"), folder.read("m.update.json")),
+        (state[..state.len() / 2].to_owned(), state)
+    );
+    folder.write("m.update.json", "{\"kind\":\"update\",\"format\":2}");
+    update(&folder, "m", &days(0, 1), &never).code(2).says("m.update.json: expected format 1, found 2");
+    folder.write("m.update.json", "{\"kind\":\"mine\",\"format\":1}");
+    update(&folder, "m", &days(0, 1), &never).code(2).says("found another file of JSON; move it away");
+    assert_eq!(folder.read("m.update.json"), "{\"kind\":\"mine\",\"format\":1}");
 }
 
 #[test]
@@ -361,16 +418,6 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     };
     let base = "update m --titles titles.tsv --clicks";
     refused(&format!("{base} day01.tsv day00.tsv day01.tsv"), "expected each day once, found `day01.tsv` again");
-    refused(
-        &format!("{base} day01.tsv --set=held_out=0.01"),
-        "expected at least 20 queries to compare the models on, found ",
-    );
-    // Judged queries alone may decide; what is said of few others is no test.
-    let few = ["--set=held_out=0.01", "--judged=log/validation.tsv", "--output=n"];
-    folder
-        .run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &few].concat())
-        .code(0)
-        .prints("too few");
     let judged = folder.read("log/validation.tsv");
     let query = judged.lines().nth(1).unwrap().split('\t').next().unwrap();
     let one: String = judged
@@ -379,20 +426,20 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         .map(|line| format!("{line}\n"))
         .collect();
     folder.write("one.tsv", one);
-    let one = ["--set=held_out=0.5", "--judged=one.tsv", "--output=n", "--json", "--trust-clicks"];
-    let run = folder.run(&[&base.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &one].concat());
+    std::fs::copy(folder.path("m"), folder.path("n")).unwrap();
+    let base_n = base.replace(" m ", " n ");
+    let one = ["--set=held_out=0.5", "--judged=one.tsv", "--json", "--trust-clicks"];
+    let run = folder.run(&[&base_n.split(' ').collect::<Vec<_>>()[..], &["day00.tsv", "day01.tsv"], &one].concat());
     let decided = report(&run);
     let run = run.says("one.tsv: 1 query, too few to decide; 20 are needed");
     let trials = decided["trials"].as_array().unwrap();
     assert!(trials.iter().any(|trial| trial["queries"] == 1 && trial["worse"] == false), "{}", run.stdout());
     refused(&format!("{base} day01.tsv --set half_life=0"), "half_life: expected a number above 0, found 0");
-    refused(
-        &format!("{base} day01.tsv --output day01.tsv"),
-        "expected an output that is not an input, found `day01.tsv`",
-    );
+    refused("update m --titles titles.tsv --clicks m", "expected an output that is not an input, found `m`");
+    refused(&format!("{base} day01.tsv --max-churn 20"), "expected a number from 0 to 1");
     refused(&format!("{base} none.tsv"), "none.tsv");
-    refused(&format!("{base} day01.tsv --index log"), "log");
-    refused(&format!("{base} day01.tsv --index shop.indx"), "shop.indx: expected an index to rebuild, found none");
+    refused("update log --titles titles.tsv --clicks day01.tsv", "log");
+    refused("update shop.indx --titles titles.tsv --clicks day01.tsv", "shop.indx");
     refused(&format!("{base} titles.tsv"), "titles.tsv: expected a column `query` in the header");
     folder.write("j.tsv", "query\ttitle\tgrade\na\tnothing of it\t3\n");
     refused(
@@ -406,7 +453,7 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
         folder.run(&["index", "--model=m", "--titles=others.tsv", "--output=others.index"]).code(0);
         let before = folder.run(&["inspect", "--json", "others.index"]).code(0).stdout();
         refused(
-            &format!("{base} day00.tsv day01.tsv --index others.index"),
+            &format!("{} day00.tsv day01.tsv", base.replace(" m ", " others.index ")),
             "others.index: expected an index of the titles in titles.tsv, found none of its 2 titles (`x1`, `x2`) there",
         );
         assert_eq!(folder.run(&["inspect", "--json", "others.index"]).code(0).stdout(), before);
@@ -422,24 +469,23 @@ fn thirty_days_with_a_shifting_vocabulary() {
     const DAYS: usize = 30;
     let folder = world(DAYS, 2_000, 0.6, &["--set", "batch_size=64", "--epochs=8"]);
     folder.write("frozen", bytes(&folder, "m"));
-    let (mut seconds, mut refused) = (Vec::new(), Vec::new());
+    let (mut seconds, mut refused, mut taken) = (Vec::new(), Vec::new(), 0);
     for day in 1..DAYS {
         let mut files = days(day.saturating_sub(13), day);
         let started = std::time::Instant::now();
         if day % 10 == 5 {
-            let before = bytes(&folder, "m");
+            let before = (bytes(&folder, "m"), bytes(&folder, "m.update.json"));
             let good = folder.read(files.last().unwrap());
             let poisoned = if day == 15 { swapped(&good) } else { robots(&good, &folder.read("titles.tsv"), 1) };
             folder.write("poisoned.tsv", poisoned);
             *files.last_mut().unwrap() = "poisoned.tsv".to_owned();
-            let report = report(&update(&folder, &files, &["--json"]).code(1));
+            let report = report(&update(&folder, "m", &files, &["--json"]).code(1));
             refused.push(report["suspicion"]["suspicion"].as_str().unwrap().to_owned());
-            assert!(bytes(&folder, "m") == before);
+            assert!((bytes(&folder, "m"), bytes(&folder, "m.update.json")) == before);
             continue;
         }
-        let run = update(&folder, &files, &["--json"]);
-        let report = report(&run);
-        assert_eq!(report["promoted"], true, "day {day}: {report}");
+        let report = report(&update(&folder, "m", &files, &["--json"]).code(0));
+        taken += usize::from(report["promoted"] == true);
         seconds.push(started.elapsed().as_secs_f64());
     }
     // Judged queries in the words of the last day.
@@ -463,7 +509,10 @@ fn thirty_days_with_a_shifting_vocabulary() {
     };
     let (frozen, updated, bm25) = (found("frozen"), found("m"), found("bm25"));
     let mean = seconds.iter().sum::<f64>() / seconds.len() as f64;
-    println!("nDCG@10 on the last day: frozen {frozen:.3}, updated {updated:.3}, BM25 {bm25:.3}; {mean:.2} s a day");
+    println!(
+        "nDCG@10 on the last day: frozen {frozen:.3}, updated {updated:.3}, BM25 {bm25:.3}; {taken} models taken, {mean:.2} s a day"
+    );
     assert_eq!(refused, ["not-like-before", "not-titles", "not-like-before"]);
+    assert!((3..DAYS).contains(&taken), "{taken}");
     assert!(updated > frozen + 0.1, "frozen {frozen}, updated {updated}");
 }

@@ -1,130 +1,183 @@
-//! The mix of a day's queries, next to that of the days before: how long they are, and how much the most frequent ones are
-//! asked.
+//! The mix of queries: which share of them has which words, and how far it has moved from another mix.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::f64::consts::FRAC_2_PI;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// How many queries are the most frequent ones.
-const FREQUENT: usize = 100;
+use clickvec::internals::text::{WordBuffer, for_each_word};
 
-/// The mix of queries in a window. Numbers that no click tells are `None`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct QueryMix {
-    /// Over all days but the newest.
-    pub earlier: Mix,
-    /// On the newest day.
-    pub newest: Mix,
+/// The number of groups of words. A hash says in which group a word is, so that a mix tells no word.
+const GROUPS: usize = 64;
+/// The number of standard deviations that a drift must be beyond chance.
+const DEVIATIONS: f64 = 3.0;
+
+/// The mix of the queries of some days. A query counts once on each day, with the weight of the day.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mix {
+    /// The number of queries of equal weight that would tell as much (Kish 1965).
+    queries: f64,
+    /// The share of each group of words. The words of a query share it equally.
+    words: Vec<f64>,
 }
 
-/// The mix of queries of some days.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Mix {
-    /// The mean number of words of a query; every pair counts once.
-    pub words_per_query: Option<f64>,
-    /// The share of clicks of the 100 queries that have the most clicks on earlier days.
-    pub frequent: Option<f64>,
+/// How far a mix has moved from another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Drift {
+    /// The total-variation distance: the share of words that would have to be others.
+    pub distance: f64,
+    /// The distance to expect of two samples of one mix.
+    pub by_chance: f64,
+    /// Its standard deviation.
+    pub deviation: f64,
+}
+
+impl Drift {
+    /// Returns whether the mix has drifted: by more than `least` beyond chance, and by more than three standard deviations.
+    pub fn exceeds(&self, least: f64) -> bool {
+        let beyond = self.distance - self.by_chance;
+        beyond > least && beyond > DEVIATIONS * self.deviation
+    }
+}
+
+impl Mix {
+    /// Returns how far this mix has moved from one before; `None` if one of them has no query.
+    pub fn drift_from(&self, before: &Mix) -> Option<Drift> {
+        if self.queries <= 0.0 || before.queries <= 0.0 {
+            return None;
+        }
+        let (mut distance, mut by_chance, mut variance) = (0.0, 0.0, 0.0);
+        for (now, was) in self.words.iter().zip(&before.words) {
+            distance += 0.5 * (now - was).abs();
+            // Both as samples of the mix of all their queries. The difference of a share is then nearly normal.
+            let share = (now * self.queries + was * before.queries) / (self.queries + before.queries);
+            let noise = share * (1.0 - share) * (1.0 / self.queries + 1.0 / before.queries);
+            by_chance += 0.5 * (FRAC_2_PI * noise).sqrt();
+            variance += 0.25 * (1.0 - FRAC_2_PI) * noise;
+        }
+        Some(Drift { distance, by_chance, deviation: variance.sqrt() })
+    }
+
+    /// Returns whether the numbers can be those of a mix.
+    pub(super) fn is_sound(&self) -> bool {
+        let is_share = |share: &f64| (0.0..=1.0).contains(share);
+        let sum: f64 = self.words.iter().sum();
+        match self.queries {
+            0.0 => self.words.is_empty(),
+            queries => {
+                let is_whole = self.words.len() == GROUPS && (sum - 1.0).abs() < 1e-6;
+                queries.is_finite() && queries > 0.0 && is_whole && self.words.iter().all(is_share)
+            }
+        }
+    }
 }
 
 /// A counter of the queries of a window, day by day.
 #[derive(Default)]
 pub(super) struct Mixing {
-    earlier: Counts,
-    newest: Counts,
-    /// The clicks of each query of earlier days, by the hash of its words.
-    clicks: HashMap<u64, f64>,
-    frequent: HashSet<u64>,
-}
-
-#[derive(Default)]
-struct Counts {
-    pairs: u64,
-    words: u64,
-    clicks: f64,
-    frequent_clicks: f64,
-}
-
-impl Counts {
-    fn add(&mut self, words: u64, clicks: f64) {
-        self.pairs += 1;
-        self.words += words;
-        self.clicks += clicks;
-    }
-
-    fn mix(&self, has_frequent: bool) -> Mix {
-        let ratio = |part: f64, all: f64| (all > 0.0).then(|| part / all);
-        Mix {
-            words_per_query: ratio(self.words as f64, self.pairs as f64),
-            frequent: ratio(self.frequent_clicks, self.clicks).filter(|_| has_frequent),
-        }
-    }
+    weight: f64,
+    sum: f64,
+    squares: f64,
+    words: Vec<f64>,
+    /// The queries of the day.
+    today: HashSet<u64>,
+    buffer: WordBuffer,
+    groups: Vec<usize>,
 }
 
 impl Mixing {
-    /// Takes a pair of an earlier day.
-    pub(super) fn add_earlier(&mut self, query: u64, words: u64, clicks: f64) {
-        self.earlier.add(words, clicks);
-        *self.clicks.entry(query).or_default() += clicks;
+    /// Begins a day of this weight.
+    pub(super) fn begin_day(&mut self, weight: f32) {
+        self.weight = f64::from(weight);
+        self.today.clear();
     }
 
-    /// All earlier days have been read.
-    pub(super) fn begin_newest(&mut self) {
-        let mut queries: Vec<(f64, u64)> = self.clicks.iter().map(|(&query, &clicks)| (clicks, query)).collect();
-        let order = |a: &(f64, u64), b: &(f64, u64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if queries.len() > FREQUENT {
-            queries.select_nth_unstable_by(FREQUENT - 1, order);
-            queries.truncate(FREQUENT);
+    /// Adds a query with the hash of its words.
+    pub(super) fn add(&mut self, hash: u64, query: &str) {
+        if !self.today.insert(hash) {
+            return;
         }
-        // Sums do not depend on the order of the map.
-        queries.sort_unstable_by(order);
-        self.earlier.frequent_clicks = queries.iter().map(|(clicks, _)| clicks).sum();
-        self.frequent = queries.into_iter().map(|(_, query)| query).collect();
-    }
-
-    /// Takes a pair of the newest day. Returns whether an earlier day has the query.
-    pub(super) fn add_newest(&mut self, query: u64, words: u64, clicks: f64) -> bool {
-        self.newest.add(words, clicks);
-        if self.frequent.contains(&query) {
-            self.newest.frequent_clicks += clicks;
+        let Mixing { buffer, groups, .. } = self;
+        groups.clear();
+        for_each_word(query, buffer, |word| groups.push((xxh3_64(word.as_bytes()) % GROUPS as u64) as usize));
+        if groups.is_empty() {
+            return;
         }
-        self.has_seen(query)
+        self.words.resize(GROUPS, 0.0);
+        let share = self.weight / groups.len() as f64;
+        groups.iter().for_each(|&group| self.words[group] += share);
+        self.sum += self.weight;
+        self.squares += self.weight * self.weight;
     }
 
-    /// Returns whether an earlier day has the query.
-    pub(super) fn has_seen(&self, query: u64) -> bool {
-        self.clicks.contains_key(&query)
-    }
-
-    pub(super) fn finish(&self) -> QueryMix {
-        let has_frequent = !self.frequent.is_empty();
-        QueryMix { earlier: self.earlier.mix(has_frequent), newest: self.newest.mix(has_frequent) }
+    pub(super) fn finish(self) -> Mix {
+        if self.sum <= 0.0 {
+            return Mix::default();
+        }
+        let words = self.words.iter().map(|weight| weight / self.sum).collect();
+        Mix { queries: self.sum * self.sum / self.squares, words }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use clickvec::internals::rng;
+    use rand::RngExt as _;
+
     use super::*;
 
-    #[test]
-    fn the_most_frequent_queries_of_earlier_days_are_followed() {
+    /// Returns the mix of `queries` queries of two words each, drawn from 2,000 words with frequencies as 1/rank, of which a share
+    /// gave way to new ones.
+    fn drawn(seed: u64, queries: usize, new: f64) -> Mix {
+        let mut rng = rng::stream(seed, "mix", 0);
         let mut mixing = Mixing::default();
-        // 150 queries with 1 to 150 clicks; the 100 with the most have 51 + … + 150.
-        (1..=150).for_each(|query| mixing.add_earlier(query, 2, query as f64));
-        mixing.begin_newest();
-        assert!(mixing.add_newest(150, 4, 3.0), "asked before");
-        assert!(mixing.add_newest(50, 4, 2.0), "asked before, but not frequent");
-        assert!(!mixing.add_newest(1_000, 1, 1.0));
-        let QueryMix { earlier, newest } = mixing.finish();
-        assert_eq!(earlier, Mix { words_per_query: Some(2.0), frequent: Some(10_050.0 / 11_325.0) });
-        assert_eq!(newest, Mix { words_per_query: Some(3.0), frequent: Some(0.5) });
+        mixing.begin_day(1.0);
+        let word = |rng: &mut dyn rand::Rng| {
+            let rank = 2000f64.powf(rng.random::<f64>()) as u64;
+            let is_new = (xxh3_64(&rank.to_le_bytes()) % 1000) < (new * 1000.0) as u64;
+            format!("{}{rank}", if is_new { "new" } else { "old" })
+        };
+        (0..queries as u64).for_each(|query| mixing.add(query, &format!("{} {}", word(&mut rng), word(&mut rng))));
+        mixing.finish()
     }
 
     #[test]
-    fn what_no_click_tells_is_not_said() {
+    fn samples_of_one_mix_do_not_drift_and_new_words_do() {
+        let before = drawn(0, 4_000, 0.0);
+        for seed in 1..=200 {
+            let drift = drawn(seed, 1_000, 0.0).drift_from(&before).unwrap();
+            assert!(!drift.exceeds(0.0), "{seed}: {drift:?}");
+        }
+        for seed in 201..=220 {
+            let drift = drawn(seed, 1_000, 0.4).drift_from(&before).unwrap();
+            assert!(drift.exceeds(0.1), "{seed}: {drift:?}");
+        }
+    }
+
+    #[test]
+    fn a_query_counts_once_a_day_and_as_much_as_its_day() {
         let mut mixing = Mixing::default();
-        mixing.begin_newest();
-        mixing.add_newest(1, 3, 1.0);
-        let newest = Mix { words_per_query: Some(3.0), frequent: None };
-        assert_eq!(mixing.finish(), QueryMix { earlier: Mix::default(), newest });
+        mixing.begin_day(0.5);
+        (0..3).for_each(|_| mixing.add(1, "red sofa"));
+        mixing.begin_day(1.0);
+        mixing.add(1, "red sofa");
+        mixing.add(2, "lamp");
+        mixing.add(3, "!");
+        let mix = mixing.finish();
+        assert!(mix.is_sound());
+        assert_eq!(mix.queries, 2.5 * 2.5 / 2.25);
+        let mut shares: Vec<f64> = mix.words.iter().copied().filter(|&share| share > 0.0).collect();
+        shares.sort_by(f64::total_cmp);
+        assert_eq!(shares, [0.3, 0.3, 0.4]);
+    }
+
+    #[test]
+    fn without_a_query_there_is_no_drift() {
+        let none = Mixing::default().finish();
+        assert!(none.is_sound());
+        assert_eq!(none.drift_from(&drawn(1, 10, 0.0)), None);
+        assert_eq!(drawn(1, 10, 0.0).drift_from(&none), None);
     }
 }

@@ -1,26 +1,31 @@
-//! Updating a model every day: it learns the new clicks, and the new model replaces the old one unless a test shows that
-//! it is worse.
+//! Updating a model every day: it learns the new clicks, and the new model replaces the old one when a test of held-out clicks,
+//! pooled over days, shows a gain, or when the mix of queries has drifted.
 //!
 //! A [`Window`] is the clicks of the last days. Some queries are held out. A hash of a query's words decides which, so they
 //! are the same ones every day and no model in the chain learns from them. [`Survey`] describes the window and tells whether
-//! its newest day looks like the days before. [`Models`] searches all titles with the old and the new model:
-//! [`Models::trial`] compares what both find, and [`Models::drift`] measures how much changed. [`Update::run`] does all of this.
+//! its newest day looks like the days before. [`Update::run`] trains a new model, searches all titles with both, and decides; the
+//! [`State`] between two updates has the [`PooledTest`] and the [`Mix`] of queries that the old model learnt.
 
-mod drift;
+mod churn;
+mod gains;
 mod learnt;
 mod mix;
+mod pooled;
 mod queries;
 mod run;
+mod state;
 mod suspicion;
 mod trial;
 mod window;
 
-pub use drift::{Alignment, Drift};
+pub use churn::Churn;
 pub use learnt::LearntBefore;
-pub use mix::{Mix, QueryMix};
-pub use run::{EARLIER, NamedTrial, Notice, Progress, Report, Seconds, Update, Verdict};
+pub use mix::{Drift, Mix};
+pub use pooled::PooledTest;
+pub use run::{Notice, Pooled, Progress, Reason, Report, Seconds, Update, Verdict};
+pub use state::State;
 pub use suspicion::{Suspicion, Witness};
-pub use trial::{LEAST_QUERIES, Models, Trial};
+pub use trial::{DEPTH, LEAST_QUERIES, Search, Trial, search_with_model};
 pub use window::{DayCount, Pairs, Survey, Window};
 
 use clickvec::Result;
@@ -41,12 +46,27 @@ fields! {
         pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
         /// Whether to start from random weights instead of the old model's.
         pub fresh: bool,
+        /// η: users look at the title at rank r with probability r^−η. Clicks on what the old model showed are corrected for that.
+        pub position_bias: f64 where Rule::Within(0.0, 3.0),
+        /// The probability that a model is ever replaced by gain if no new one is better. 1 takes every new model, worse or not.
+        pub error_rate: f64 where Rule::Within(1e-6, 1.0),
+        /// How far the mix of queries may drift beyond chance before a new model is taken that is not shown to be better: the share
+        /// of words that became others. 1 switches this off.
+        pub drift: f64 where Rule::Within(0.0, 1.0),
     }
 }
 
 impl Default for UpdateConfig {
     fn default() -> UpdateConfig {
-        UpdateConfig { half_life: 7.0, held_out: 0.1, epochs: None, fresh: false }
+        UpdateConfig {
+            half_life: 7.0,
+            held_out: 0.1,
+            epochs: None,
+            fresh: false,
+            position_bias: 1.0,
+            error_rate: 0.05,
+            drift: 0.1,
+        }
     }
 }
 

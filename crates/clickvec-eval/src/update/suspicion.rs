@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use super::trial::{LEAST_QUERIES, judged};
-use crate::SearchQuery;
+use super::trial::{DEPTH, LEAST_QUERIES, values};
 use crate::ranker::Ranker;
+use crate::{Collection, SearchQuery, search_all};
 use clickvec::Result;
-use clickvec::tables::Title;
 
 /// If a ranker's nDCG@10 on the newest clicks is less than this share of its nDCG@10 on earlier clicks, the newest
 /// ones are suspected not to come from users.
@@ -74,22 +73,24 @@ impl std::fmt::Display for Suspicion {
 
 impl Suspicion {
     /// Returns the suspicion that the `newest` clicks do not come from users, because a ranker does much worse on them than on
-    /// `earlier` ones, searching all titles, whose texts are `texts`.
+    /// `earlier` ones, searching all titles of the collection.
     ///
     /// # Errors
     ///
     /// Those of [`Ranker::candidates`].
     pub fn of(
         (witness, ranker): (Witness, &dyn Ranker),
-        (titles, texts): (&[Title], &[&str]),
+        set: &Collection,
         newest: &[SearchQuery],
         earlier: &[SearchQuery],
     ) -> Result<Option<Suspicion>> {
-        let candidates = ranker.candidates(texts)?;
-        let (judged_newest, judged_before) =
-            (judged(&*candidates, titles, newest, &[])?, judged(&*candidates, titles, earlier, &[])?);
-        let [newest_mean, before] =
-            [&judged_newest.values(), &judged_before.values()].map(|values| mean_and_error(values));
+        let texts = set.texts();
+        let candidates = ranker.candidates(&texts)?;
+        let found = |queries: &[SearchQuery]| -> Result<(f64, f64)> {
+            let lists = search_all(&*candidates, queries, DEPTH, &mut |_| ())?;
+            Ok(mean_and_error(&values(lists, set, queries)))
+        };
+        let (newest_mean, before) = (found(newest)?, found(earlier)?);
         // Few queries may all be odd ones.
         let is_far = newest.len() >= LEAST_QUERIES
             && newest_mean.0 < LEAST_OF_BEFORE * before.0

@@ -1,150 +1,103 @@
 //! The comparison of the old and the new model: both search all titles.
 
+use clickvec::Result;
+use clickvec::index::Hit;
+use clickvec::model::Model;
 use serde::Serialize;
 
-use crate::ranker::Candidates;
+use super::churn::SHOWN;
 use crate::ranker::{Neural, Ranker as _};
 use crate::{
-    Answers, EvaluateOptions, Evaluation, Evidence, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task, paired_t_test,
-    search_all, unjudged_warning,
+    Answers, Collection, EvaluateOptions, Evaluation, Evidence, Metric, PairedTest, SIGNIFICANT, SearchQuery, Task,
+    paired_t_test, search_all, unjudged_warning,
 };
-use clickvec::Result;
-use clickvec::model::Model;
-use clickvec::tables::Title;
-
-use super::drift::{Drift, SHOWN, alignment, drift_of};
 
 /// The smallest number of queries for a useful comparison of two models.
 pub const LEAST_QUERIES: usize = 20;
+/// The number of titles that are found for a query. Without those that nobody clicked or judged, ten of them are left nearly always.
+pub const DEPTH: usize = 50;
 
-/// The old and the new model, searching one collection.
-pub struct Models<'a> {
-    titles: &'a [Title],
-    old: Box<dyn Candidates + 'a>,
-    new: Box<dyn Candidates + 'a>,
-    models: [&'a Neural<&'a Model>; 2],
-    texts: &'a [&'a str],
+/// A search of a collection with a model: it finds the [`DEPTH`] best titles for each query.
+pub type Search<'a> = dyn Fn(&Model, &Collection, &[SearchQuery]) -> Result<Vec<Vec<Hit>>> + 'a;
+
+/// Searches by the cosines of a model alone.
+///
+/// # Errors
+///
+/// `ErrorKind::NotFinite` if the model gives vectors that cannot be searched.
+pub fn search_with_model(model: &Model, set: &Collection, queries: &[SearchQuery]) -> Result<Vec<Vec<Hit>>> {
+    let ranker = Neural::new("model".to_owned(), model);
+    search_all(&*ranker.candidates(&set.texts())?, queries, DEPTH, &mut |_| ())
 }
 
 /// The results of both models on the same queries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
+    /// The name of the queries.
+    pub on: &'static str,
+    /// The number of queries.
+    pub queries: usize,
     /// The mean nDCG@10 of the old model.
     pub old: f64,
     /// The mean nDCG@10 of the new model.
     pub new: f64,
-    /// The paired test of new − old over the queries.
-    pub test: PairedTest,
-    /// The number of queries.
-    pub queries: usize,
+    /// The mean of new − old.
+    pub difference: f64,
+    /// The p of a paired t-test.
+    pub p: f64,
+    /// Whether the new model is significantly worse on [`LEAST_QUERIES`] judged queries or more. Clicks cannot tell that: users saw
+    /// what the old model found.
+    pub worse: bool,
     /// A warning if titles that were never judged or shown decide the comparison.
-    pub warning: Option<String>,
-    answers: [Answers; 2],
-}
-
-/// The numbers of a trial, as reports have them.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Numbers<'a> {
-    queries: usize,
-    old: f64,
-    new: f64,
-    difference: f64,
-    p: f64,
-    worse: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<&'a str>,
-}
-
-impl Serialize for Trial {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Trial { old, new, test, queries, warning, .. } = self;
-        let (difference, p, warning) = (test.difference, test.evidence(), warning.as_deref());
-        let numbers =
-            Numbers { queries: *queries, old: *old, new: *new, difference, p, worse: self.is_worse(), warning };
-        numbers.serialize(serializer)
-    }
-}
-
-impl Trial {
-    /// Returns whether the new model is significantly worse, on [`LEAST_QUERIES`] or more.
-    pub fn is_worse(&self) -> bool {
-        self.queries >= LEAST_QUERIES && self.test.difference < 0.0 && self.test.evidence() < SIGNIFICANT
-    }
+    pub warning: Option<String>,
 }
 
 /// The metric that decides, and what says how far it can be trusted.
 const METRICS: [Metric; 3] =
     [Metric::Ndcg(SHOWN as u32), Metric::Judged(SHOWN as u32), Metric::CondensedNdcg(SHOWN as u32)];
 
-/// What was found for some queries.
-pub(super) struct Found {
-    pub(super) evaluation: Evaluation,
-    answers: Answers,
+/// Returns how good the lists are that were found for `queries`.
+fn judged(lists: Vec<Vec<Hit>>, set: &Collection, queries: &[SearchQuery], known: &[bool]) -> Evaluation {
+    let task = Task::Search { titles: &set.titles, queries, known };
+    task.judge("model", &Answers::Lists(lists), &METRICS, &EvaluateOptions::default())
 }
 
-impl Found {
-    /// Returns nDCG@10 of each query.
-    pub(super) fn values(&self) -> Vec<f64> {
-        self.evaluation.values(METRICS[0])
-    }
+/// Returns nDCG@10 of each query.
+pub(super) fn values(lists: Vec<Vec<Hit>>, set: &Collection, queries: &[SearchQuery]) -> Vec<f64> {
+    judged(lists, set, queries, &[]).values(METRICS[0])
 }
 
-/// Returns what `candidates` finds for `queries` among all titles, of which some are known ([`Collection::known`](crate::Collection)).
-pub(super) fn judged(
-    candidates: &dyn Candidates,
-    titles: &[Title],
-    queries: &[SearchQuery],
-    known: &[bool],
-) -> Result<Found> {
-    let answers = Answers::Lists(search_all(candidates, queries, SHOWN, &mut |_| ())?);
-    let task = Task::Search { titles, queries, known };
-    let evaluation = task.judge("model", &answers, &METRICS, &EvaluateOptions::default());
-    Ok(Found { evaluation, answers })
-}
-
-impl<'a> Models<'a> {
-    /// Both models with the vectors of the titles, whose texts are `texts`.
+impl Trial {
+    /// Compares what the old and the new model found.
     ///
     /// # Errors
     ///
-    /// `ErrorKind::NotFinite` if a model gives vectors that cannot be searched.
-    pub fn new(
-        titles: &'a [Title],
-        texts: &'a [&'a str],
-        old: &'a Neural<&'a Model>,
-        new: &'a Neural<&'a Model>,
-    ) -> Result<Models<'a>> {
-        Ok(Models { titles, old: old.candidates(texts)?, new: new.candidates(texts)?, models: [old, new], texts })
-    }
-
-    /// Returns the results of both models on these queries, compared. `known` says of each title whether it was clicked for any query,
-    /// if clicks are the evidence.
-    ///
-    /// # Errors
-    ///
-    /// `ErrorKind::NotFinite` if a model gives vectors that cannot be searched.
-    pub fn trial(&self, queries: &[SearchQuery], evidence: Evidence, known: &[bool]) -> Result<Trial> {
-        let [old, new] = [&self.old, &self.new].map(|model| judged(&**model, self.titles, queries, known));
-        let (old, new) = (old?, new?);
-        let test = paired_t_test(&new.values(), &old.values())?;
+    /// Those of [`paired_t_test`].
+    pub(super) fn new(
+        on: &'static str,
+        evidence: Evidence,
+        set: &Collection,
+        queries: &[SearchQuery],
+        lists: [Vec<Vec<Hit>>; 2],
+    ) -> Result<Trial> {
+        let known = match evidence {
+            Evidence::Clicks => &set.known[..],
+            Evidence::Judgments => &[],
+        };
+        let [old, new] = lists.map(|lists| judged(lists, set, queries, known));
         let [decides, _, condensed] = METRICS;
-        let mean = |found: &Found, metric| found.evaluation.mean.get(metric);
-        let warning = unjudged_warning(evidence, &[old.evaluation.clone(), new.evaluation.clone()]);
-        let warning = warning.map(|warning| {
-            let [old, new] = [&old, &new].map(|found| mean(found, condensed));
-            format!(
-                "{warning}; without them {} is {old:.3} for the old model and {new:.3} for the new one",
-                condensed.heading()
-            )
+        let test = paired_t_test(&new.values(decides), &old.values(decides))?;
+        let [old_mean, new_mean] = [&old, &new].map(|found| found.mean.get(decides));
+        let warning = unjudged_warning(evidence, &[old.clone(), new.clone()]).map(|warning| {
+            let [old, new] = [&old, &new].map(|found| found.mean.get(condensed));
+            let heading = condensed.heading();
+            format!("{warning}; without them {heading} is {old:.3} for the old model and {new:.3} for the new one")
         });
-        let (old_mean, new_mean) = (mean(&old, decides), mean(&new, decides));
-        let answers = [old.answers, new.answers];
-        Ok(Trial { old: old_mean, new: new_mean, test, queries: queries.len(), warning, answers })
-    }
-
-    /// Returns how much changed from the old to the new model, over the queries of these trials.
-    pub fn drift(&self, trials: &[&Trial]) -> Drift {
-        let lists = trials.iter().flat_map(|trial| trial.answers[0].lists().iter().zip(trial.answers[1].lists()));
-        drift_of(lists.map(|(old, new)| (old.as_slice(), new.as_slice())), alignment(self.models, self.texts))
+        let PairedTest { difference, .. } = test;
+        let p = test.evidence();
+        let decides = evidence == Evidence::Judgments && queries.len() >= LEAST_QUERIES;
+        let worse = decides && difference < 0.0 && p < SIGNIFICANT;
+        Ok(Trial { on, queries: queries.len(), old: old_mean, new: new_mean, difference, p, worse, warning })
     }
 }

@@ -1,9 +1,9 @@
 //! The clicks of the last days, of which some queries are held out.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::mix::{Mixing, QueryMix};
+use super::mix::{Mix, Mixing};
 use super::suspicion::Suspicion;
 use crate::{JudgedQuery, JudgedTitle, Judgments};
 use clickvec::Result;
@@ -13,11 +13,14 @@ use clickvec::internals::text::{Dictionary, WordBuffer, for_each_trigram, for_ea
 use clickvec::tables::Skipped;
 use clickvec::train::{Weighting, click_grades};
 use serde::{Serialize, Serializer};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The largest number of held-out queries from the newest day, and from all other days.
 const MOST_HELD_OUT: usize = 2_000;
 /// The smallest share of clicks on titles of the collection. A day with fewer is suspicious.
 const LEAST_KNOWN: f64 = 0.5;
+/// The number of frequent queries.
+const FREQUENT: usize = 100;
 
 /// Click logs, one file for each day.
 #[derive(Debug, Clone)]
@@ -71,12 +74,14 @@ impl<'a> Window<'a> {
         let (mut newest, mut earlier) = (HeldOut::default(), HeldOut::default());
         let mut weighted = true;
         let mut mixing = Mixing::default();
+        // The clicks of each query, by the hash of its words.
+        let mut clicks = HashMap::<u64, f64>::new();
         let mut buffer = WordBuffer::default();
         for (number, path) in self.files.iter().enumerate() {
             let is_newest = number + 1 == self.files.len();
-            if is_newest {
-                mixing.begin_newest();
-            }
+            let before: HashSet<u64> = if is_newest { clicks.keys().copied().collect() } else { HashSet::new() };
+            let mut of_day = HeldOutDay::default();
+            mixing.begin_day(self.weight(number));
             let mut reader = ClickReader::open(path, self.field, self.weighting)?;
             weighted &= reader.is_weighted();
             let mut day = DayCount { file: path.clone(), ..DayCount::default() };
@@ -85,39 +90,73 @@ impl<'a> Window<'a> {
                 let is_known = is_title(click.title);
                 day.known += u64::from(is_known);
                 let hash = Window::hash(click.query);
+                // A sum, so that the order of the pairs does not matter.
+                let pair = xxh3_64_with_seed(click.title.as_bytes(), hash);
+                let pair = xxh3_64_with_seed(&click.worth.to_le_bytes(), pair);
+                of_day.fingerprint = of_day.fingerprint.wrapping_add(pair);
                 if self.holds_out(hash) {
                     day.held_out += 1;
+                    of_day.queries.insert(hash);
                     let held_out = if is_newest { &mut newest } else { &mut earlier };
                     // A click that weighs nothing says nothing.
                     if is_known && click.weight > 0.0 {
                         held_out.add(hash, click.query, click.title, click.worth);
                     }
                 }
-                let mut words = 0;
-                for_each_word(click.query, &mut buffer, |word| {
-                    words += 1;
-                    if is_newest {
+                mixing.add(hash, click.query);
+                *clicks.entry(hash).or_default() += click.worth;
+                if is_newest {
+                    for_each_word(click.query, &mut buffer, |word| {
                         for_each_trigram(word, |trigram| {
                             survey.trigrams += 1;
                             survey.unseen_trigrams += u64::from(known.get(trigram).is_none());
                         });
-                    }
-                });
-                if is_newest {
-                    day.new_queries += u64::from(!mixing.add_newest(hash, words, click.worth))
-                } else {
-                    mixing.add_earlier(hash, words, click.worth)
+                    });
+                    day.new_queries += u64::from(!before.contains(&hash));
                 }
             }
             day.skipped = reader.skipped().clone();
             survey.days.push(day);
+            survey.held_out.push(of_day);
         }
-        let recurring = newest.0.keys().filter(|&&hash| mixing.has_seen(hash));
-        survey.recurring = recurring.map(|&hash| HeldOut::id(hash)).collect();
         survey.mix = mixing.finish();
+        survey.frequent = most_frequent(clicks);
         (survey.newest, survey.earlier) = (newest.judgments(weighted), earlier.judgments(weighted));
         Ok(survey)
     }
+
+    /// Returns the texts of queries by the hashes of their words, read once more. A query that is not there is left out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClickReader::open`] and [`ClickReader::next`].
+    pub(super) fn texts(&self, queries: &[u64]) -> Result<Vec<String>> {
+        let mut wanted: HashSet<u64> = queries.iter().copied().collect();
+        let mut texts = HashMap::new();
+        for path in self.files {
+            let mut reader = ClickReader::open(path, self.field, self.weighting)?;
+            while !wanted.is_empty() {
+                let Some(click) = reader.next()? else { break };
+                let hash = Window::hash(click.query);
+                if wanted.remove(&hash) {
+                    texts.insert(hash, click.query.to_owned());
+                }
+            }
+        }
+        Ok(queries.iter().filter_map(|query| texts.remove(query)).collect())
+    }
+}
+
+/// Returns the queries with the most clicks; of those with as many, the ones with the smaller hashes.
+fn most_frequent(clicks: HashMap<u64, f64>) -> Vec<u64> {
+    let mut queries: Vec<(f64, u64)> = clicks.into_iter().map(|(query, clicks)| (clicks, query)).collect();
+    let order = |a: &(f64, u64), b: &(f64, u64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if queries.len() > FREQUENT {
+        queries.select_nth_unstable_by(FREQUENT - 1, order);
+        queries.truncate(FREQUENT);
+    }
+    queries.sort_unstable_by(order);
+    queries.into_iter().map(|(_, query)| query).collect()
 }
 
 /// An iterator over the pairs of a window, which reads file by file.
@@ -193,9 +232,9 @@ pub struct Survey {
     /// Held-out queries of the newest file with their clicked titles, at most 2,000 queries.
     #[serde(skip)]
     pub newest: Judgments,
-    /// The ids of those of them that an earlier file has too.
+    /// The held-out queries of each file.
     #[serde(skip)]
-    pub recurring: HashSet<String>,
+    pub(super) held_out: Vec<HeldOutDay>,
     /// Held-out queries of all earlier files, at most 2,000.
     #[serde(skip)]
     pub earlier: Judgments,
@@ -203,14 +242,38 @@ pub struct Survey {
     pub trigrams: u64,
     /// Those of these trigrams that the old model does not know.
     pub unseen_trigrams: u64,
-    /// How long queries are and how much the most frequent ones are asked.
-    pub mix: QueryMix,
+    /// The mix of the queries of all days.
+    #[serde(skip)]
+    pub mix: Mix,
+    /// The hashes of the most frequent queries of all days, at most 100.
+    #[serde(skip)]
+    pub frequent: Vec<u64>,
+}
+
+/// The held-out queries of a file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct HeldOutDay {
+    /// What tells the pairs of the file from those of another.
+    pub(super) fingerprint: u64,
+    /// The hashes of the queries.
+    queries: HashSet<u64>,
 }
 
 impl Survey {
     /// Returns the counts of the newest day.
     pub fn newest_day(&self) -> Option<&DayCount> {
         self.days.last()
+    }
+
+    /// Returns the fingerprint of the newest day.
+    pub(super) fn fingerprint(&self) -> u64 {
+        self.held_out.last().map_or(0, |day| day.fingerprint)
+    }
+
+    /// Returns the ids of held-out queries that are on an earlier day for which `may_be_learnt` holds.
+    pub(super) fn on_days(&self, may_be_learnt: impl Fn(u64) -> bool) -> HashSet<String> {
+        let earlier = self.held_out.iter().rev().skip(1).filter(|day| may_be_learnt(day.fingerprint));
+        earlier.flat_map(|day| &day.queries).map(|&hash| HeldOut::id(hash)).collect()
     }
 
     /// Returns the suspicion that too few clicks of the newest day are on titles of the collection.
@@ -318,7 +381,9 @@ mod tests {
         let (weighted, plain) = (write("weighted.tsv", "weight"), write("plain.tsv", "other"));
         let titles = |files: &[PathBuf]| -> Vec<(String, u8)> {
             let survey = window(files).survey(|_| true, &Dictionary::default()).unwrap();
-            assert!(survey.newest.queries.len() > 20 && survey.recurring.len() == survey.newest.queries.len());
+            assert!(survey.newest.queries.len() > 20);
+            assert_eq!(survey.on_days(|_| true).len(), survey.newest.queries.len());
+            assert!(survey.on_days(|_| false).is_empty());
             let of =
                 |query: &JudgedQuery| query.titles.iter().map(|of| (of.text.clone(), of.grade)).collect::<Vec<_>>();
             let first = of(&survey.newest.queries[0]);

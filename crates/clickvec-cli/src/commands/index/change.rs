@@ -35,21 +35,22 @@ pub(super) fn update(args: &Args) -> Result<Answer> {
     if !args.json {
         tell_update(args, &updated);
     }
-    let mut report = Report { index: &args.output, updated: None, compacted: None };
-    if updated.is_compaction_overdue {
-        match compacted(args) {
-            Ok(compacted) => report.compacted = Some(compacted),
-            // The update is what the user wanted, and it is done.
-            Err(error) => output::note(format_args!("not compacted: {error:#}")),
-        }
-    }
-    report.updated = Some(updated);
-    report.tell(args)
+    let compacted = compact_if_overdue(&args.output, &updated);
+    Report { index: &args.output, updated: Some(updated), compacted }.tell(args)
 }
 
 /// Clears away what updates left behind.
 pub(super) fn compact(args: &Args) -> Result<Answer> {
-    Report { index: &args.output, updated: None, compacted: Some(compacted(args)?) }.tell(args)
+    Report { index: &args.output, updated: None, compacted: Some(compacted(&args.output)?) }.tell(args)
+}
+
+/// Clears away what updates of an index left behind, if it is too much.
+pub(crate) fn compact_if_overdue(index: &Path, updated: &Updated) -> Option<Compacted> {
+    if !updated.is_compaction_overdue {
+        return None;
+    }
+    // The update is what the user wanted, and it is done.
+    compacted(index).map_err(|error| output::note(format_args!("not compacted: {error:#}"))).ok()
 }
 
 impl Report<'_> {
@@ -67,9 +68,9 @@ impl Report<'_> {
     }
 }
 
-fn compacted(args: &Args) -> Result<Compacted> {
+fn compacted(index: &Path) -> Result<Compacted> {
     let step = progress::step("compacting");
-    let compacted = in_turn(&args.output, || clickvec_index::compact(&args.output));
+    let compacted = in_turn(index, || clickvec_index::compact(index));
     step.finish_and_clear();
     compacted
 }
@@ -105,7 +106,7 @@ fn tell_update(args: &Args, updated: &Updated) {
 }
 
 /// Waits for its turn if another process changes the index.
-fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> Result<T> {
+pub(crate) fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> Result<T> {
     let begun = Instant::now();
     let mut was_told = false;
     loop {

@@ -3,6 +3,8 @@
 mod change;
 mod join;
 
+pub(crate) use change::{compact_if_overdue, in_turn};
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     filters: Vec<Filter>,
 
     /// Leave out titles that are less likely than this to be a good match, from 0 to 1, in fused searches [default: 0.02; with --trec: 0].
-    #[arg(long, value_name = "P", value_parser = probability)]
+    #[arg(long, value_name = "P", value_parser = crate::numbers::share::<f32>)]
     min_confidence: Option<f32>,
 
     /// Search for the words as they are typed. Without this, a fused search corrects words that no title has.
@@ -77,11 +77,6 @@ impl Args {
     fn min_confidence(&self) -> f32 {
         self.min_confidence.unwrap_or(if self.trec { 0.0 } else { Confidence::LEAST })
     }
-}
-
-fn probability(text: &str) -> Result<f32, String> {
-    let number = text.parse::<f32>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
 /// Answers the queries. The result is `No` if none of them has a result.

@@ -1,11 +1,11 @@
-//! `clickvec update`: trains a new model on new clicks, starting from the old one, and replaces the old one unless the new
-//! one is worse.
+//! `clickvec update`: puts new titles into an index, trains a new model on new clicks, and puts it in the place of the old one
+//! when held-out clicks of some days show that it is better, or when the mix of queries has drifted.
 
 mod replaced;
 mod report;
+mod titles;
 mod write;
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,62 +15,59 @@ use clickvec::model::Model;
 use clickvec::train::{Event, TrainConfig};
 use clickvec_eval::TestSetFiles;
 use clickvec_eval::update::{
-    LEAST_QUERIES, LearntBefore, Notice, Progress, Update, UpdateConfig, Verdict, Window, training_config,
+    LEAST_QUERIES, LearntBefore, Notice, Progress, Search, State, Update, UpdateConfig, Verdict, Window,
+    search_with_model, training_config,
 };
 use clickvec_index::{Index, IndexBuilder, looks_like_index};
+use clickvec_tables::ErrorKind;
 use clickvec_tables::files::{self, Claim};
 use clickvec_tables::titles::TitleReader;
 
-use self::replaced::{Replaced, Unlisted};
+use self::replaced::Replaced;
+use self::titles::Refreshed;
+use self::write::Target;
 use super::train::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::outputs::Kind;
 use crate::titles::TitleColumns;
-use crate::{input, output, outputs, progress, settings, test_set};
+use crate::{input, numbers, output, outputs, progress, settings, test_set};
 
-/// Train a model on new clicks, and replace the old one unless the new one is significantly worse.
+/// Put new titles into an index, learn new clicks, and take the new model once it is shown to be better.
 ///
-/// The new model starts from the old one's weights and learns from the clicks of all files; older days count less. If the
-/// old model learnt from titles, so does the new one. Some queries are held out, the same ones every day. Both models
-/// search all titles for them, and a paired test on those of the newest day decides whether the new model is worse. Until
-/// a model is made with `--set fresh=true`, the test counts only queries that no earlier day contains, because `train` may have learnt
-/// the others. If the new model is worse, or if the newest clicks do not look as if they came from users, the old model
-/// stays and the exit status is 1. Interrupting the command never damages the old model.
+/// An index gets exactly the titles of `--titles` at once. Then a new model starts from the old one's weights and learns from the
+/// clicks of all files; older days count less. Some queries are held out, the same ones every day. Both models search all
+/// titles for those of the newest day that no earlier day has, and a test pools this over the days, one update after the other. The
+/// new model takes the place of the old one when the test shows a gain, or when the mix of queries has drifted from the one
+/// that the old model learnt. What the test knows so far is in a file beside MODEL, whose name ends in `.update.json`.
+///
+/// If the newest clicks do not look as if they came from users, nothing is learnt and the exit status is 1. Interrupting the
+/// command never damages anything.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The old model. It is replaced unless `--output` is given.
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    /// The index, or a model file, to update in its place.
+    #[arg(value_name = "INDEX|MODEL")]
+    target: PathBuf,
 
     /// Click logs, one for each day, oldest first: tables with the columns query and title, as written by `clickvec prepare`.
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     clicks: Vec<PathBuf>,
 
-    /// All titles to search, clicked or not: a table with the columns id and title, or a BEIR corpus.
+    /// All titles to search, clicked or not: a table with the columns id and title, or a BEIR corpus, and the columns that the index
+    /// stores.
     #[arg(long, value_name = "FILE")]
     titles: PathBuf,
 
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// Judged titles of other queries. The new model must not be worse on these either.
+    /// Judged titles of other queries. The new model must not be worse on these.
     #[arg(long, value_name = "FILE")]
     judged: Option<PathBuf>,
 
-    /// Where to write the new model [default: replace the old one].
-    #[arg(long, short, value_name = "MODEL")]
-    output: Option<PathBuf>,
-
-    /// Also rebuild this index of all titles with the new model. It keeps its stored columns, which `--titles` must have, the
-    /// form of its vectors, the way in which it compares words, and the weights of its fusion.
-    #[arg(long, value_name = "INDEX")]
-    index: Option<PathBuf>,
-
-    /// Keep the titles of the index that are not in `--titles`, such as those that `clickvec index --update` has added since.
-    /// Without this, the new index has exactly the titles of `--titles`.
-    #[arg(long, requires = "index")]
-    keep_titles: bool,
+    /// Take no model that changes more than this share of the first ten titles of frequent queries, such as 0.2.
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide_default_value = true, value_parser = numbers::share::<f64>)]
+    max_churn: f64,
 
     /// Learn from the newest clicks even if they do not look as if they came from users.
     #[arg(long)]
@@ -85,44 +82,43 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Updates a model.
+/// Updates an index or a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let settings = settings::set(UpdateConfig::default(), &args.set)?;
     settings.check()?;
-    let target = args.output.as_ref().unwrap_or(&args.model);
-    check_outputs(&args, target)?;
+    let target = &args.target;
+    let state_path = State::path_beside(target);
+    let is_index = looks_like_index(target);
+    check_outputs(&args, &state_path, is_index)?;
     // First: another update of this model may be about to replace it.
-    let _claim = Claim::new(target)?;
+    let _claims = [Some(Claim::new(&state_path)?), (!is_index).then(|| Claim::new(target)).transpose()?];
     files::remove_abandoned(target);
-    let old = Model::load(&args.model)?;
+    files::remove_abandoned(&state_path);
+    let old = if is_index { Index::open(target)?.model().clone() } else { Model::load(target)? };
     let config = training_config(&old, settings.fresh, settings.epochs);
-    let replaced = args.index.as_deref().map(Replaced::tell).transpose()?;
+    let replaced = is_index.then(|| Replaced::tell(target)).transpose()?;
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
-    // That columns are missing is told before anything is learnt.
+    // That columns are missing is told before anything is changed.
     let fields = replaced.as_ref().map_or(&[][..], |replaced| &replaced.fields);
     TitleReader::open(&table, &config.field, fields)?;
     let titles = input::titles(&table, &config.field)?;
     if let Some(Replaced { field, .. }) = replaced.as_ref().filter(|replaced| replaced.field != config.field) {
         TitleReader::open(&table, field, &[])?;
     }
-    let unlisted = match &args.index {
-        Some(index) => {
-            let listed: HashSet<String> = titles.iter().map(|title| title.id.clone()).collect();
-            if args.keep_titles {
-                // Before anything is learnt: what is damaged cannot be kept.
-                Index::open(index)?.check()?;
-            }
-            Unlisted::read(index, &listed, false)?
-        }
-        None => Unlisted::default(),
-    };
-    tell_unlisted(&args, &unlisted)?;
     let judged = args.judged.as_deref().map(|judged| {
         let titles = Some(args.title_columns.table(&args.titles));
         test_set::read(&TestSetFiles { judged, topics: None, titles, field: &config.field })
     });
     let judged = judged.transpose()?;
+    let state = read_state(&state_path)?;
+    let refreshed = is_index.then(|| Refreshed::new(target, &table)).transpose()?;
+    let index = is_index.then(|| Target::new(target, args.title_columns.table(&args.titles))).transpose()?;
+    let interrupt = Interrupt::watch()?;
+    let search: Box<Search<'_>> = match &index {
+        Some(index) => Box::new(|model, set, queries| index.search(model, (set, queries), &interrupt)),
+        None => Box::new(search_with_model),
+    };
     let folder = files::folder_of(target);
     let update = Update {
         old: &old,
@@ -134,36 +130,66 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             half_life: settings.half_life,
             held_out: settings.held_out,
         },
+        settings: &settings,
+        max_churn: args.max_churn,
+        state: state.as_ref(),
+        search: &*search,
         titles: table,
         judged: args.judged.as_deref().zip(judged.as_ref().map(|set| &set.judgments)),
-        fresh: settings.fresh,
         trust_clicks: args.trust_clicks,
         scratch: &folder,
     };
-    let interrupt = Interrupt::watch()?;
     let mut shown = Shown { args: &args, fresh: settings.fresh, config: &config, bar: None };
     let report = update.run(titles, &mut |progress| {
         shown.show(&progress);
         if interrupt.status().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     shown.finish();
-    let Some(mut report) = report? else { return stopped(&args, &interrupt) };
+    let mut report = match report {
+        Ok(Some(report)) => report,
+        Ok(None) => return stopped(&args, &interrupt),
+        Err(error) if error.kind() == ErrorKind::Interrupted => return stopped(&args, &interrupt),
+        Err(error) => return Err(error.into()),
+    };
     let clock = Instant::now();
-    if let Verdict::Better(new) = &report.verdict
-        && (interrupt.status().is_some()
-            || !write::write(&args, replaced.as_ref(), unlisted.count, new, target, &interrupt)?)
-    {
-        return stopped(&args, &interrupt);
-    }
-    let is_better = matches!(report.verdict, Verdict::Better(_));
-    if is_better {
+    if let Verdict::Replace(new, _) = &report.verdict {
+        if interrupt.status().is_some() {
+            return stopped(&args, &interrupt);
+        }
+        match &index {
+            Some(index) if !index.write(new, &interrupt)? => return stopped(&args, &interrupt),
+            Some(_) => {}
+            None => new.save(target)?,
+        }
         report.seconds.writing = clock.elapsed().as_secs_f64();
     }
-    report::print(&args, &report, old.fingerprint(), unlisted.count).with_context(|| {
-        let model = if is_better { "the new model is in place; its" } else { "the old model stays; the" };
+    // Last: a state of another model than the one that is there begins the test anew.
+    if let Some(state) = &report.state {
+        state.write(&state_path)?;
+    }
+    report::print(&args, &report, old.fingerprint(), refreshed.as_ref()).with_context(|| {
+        let model = match report.verdict {
+            Verdict::Replace(..) => "the new model is in place; its",
+            _ => "the old model stays; the",
+        };
         format!("{model} report cannot be written")
     })?;
-    Ok(if is_better { Answer::Done } else { Answer::No })
+    Ok(if matches!(report.verdict, Verdict::Suspicious(_)) { Answer::No } else { Answer::Done })
+}
+
+/// Reads the state of the update before. A damaged one is moved aside, and the test begins anew.
+fn read_state(path: &Path) -> Result<Option<State>> {
+    match State::read(path) {
+        Err(error) if error.kind() == ErrorKind::Damaged => {
+            let mut aside = path.as_os_str().to_owned();
+            aside.push(".damaged");
+            std::fs::rename(path, &aside).with_context(|| format!("{}: cannot be moved aside", output::path(path)))?;
+            let aside = output::path(Path::new(&aside)).to_string();
+            output::note(format_args!("{error}; it is now {aside}, and the test of new models begins anew"));
+            Ok(None)
+        }
+        state => Ok(state?),
+    }
 }
 
 /// What an update has shown so far.
@@ -214,7 +240,8 @@ impl Shown<'_> {
 
     fn note(&mut self, notice: Notice) {
         self.finish();
-        let model = self.args.model.display();
+        let model = output::path(&self.args.target);
+        let newest = || output::path(self.args.clicks.last().map_or(Path::new(""), PathBuf::as_path));
         match notice {
             Notice::LearntBefore(LearntBefore::Window) => output::note(format_args!(
                 "{model}: made from these very clicks with these settings, so this update learns them once more; is the newest \
@@ -222,22 +249,20 @@ impl Shown<'_> {
             )),
             Notice::LearntBefore(LearntBefore::Newest) => output::note(format_args!(
                 "{}: the newest day, but {model} has learnt all of it before, and nothing else; is the newest day missing?",
-                self.args.clicks.last().map_or(Path::new(""), PathBuf::as_path).display()
+                newest()
             )),
-            Notice::FewUnseen { queries } => output::note(format_args!(
-                "the old model may have learnt held-out queries, because it goes back to one of `train`, and only {} of the \
-                 newest day {} on no earlier day; so the test favours the old model",
-                output::counted(queries as u64, "query"),
-                output::agreeing(queries as u64, "is", "are")
+            Notice::OtherModel => output::note(format_args!(
+                "{}: the test of another model; that of {model} begins anew",
+                output::path(&State::path_beside(&self.args.target))
+            )),
+            Notice::CountedBefore => output::note(format_args!(
+                "{}: the newest day, which is in the test already and does not count twice; is the newest day missing?",
+                newest()
             )),
             Notice::FewJudged { queries } => output::note(format_args!(
                 "{}: {}, too few to decide; {LEAST_QUERIES} are needed",
-                self.args.judged.as_deref().unwrap_or(Path::new("")).display(),
+                output::path(self.args.judged.as_deref().unwrap_or(Path::new(""))),
                 output::counted(queries as u64, "query")
-            )),
-            Notice::JudgedAlone { held_out } => output::note(format_args!(
-                "the newest day has {} with clicked titles, too few to compare models by: the judged titles alone decide",
-                output::counted(held_out as u64, "held-out query")
             )),
         }
     }
@@ -250,48 +275,21 @@ impl Shown<'_> {
     }
 }
 
-/// Says which titles the index has and the file of titles lacks, so that they do not vanish without a word.
-///
-/// # Errors
-///
-/// The file has none of the index's titles, so it is another collection's.
-fn tell_unlisted(args: &Args, unlisted: &Unlisted) -> Result<()> {
-    let (Some(index), true) = (&args.index, unlisted.count > 0) else { return Ok(()) };
-    let titles = output::counted(unlisted.count, "title");
-    let first = unlisted.first.iter().map(|id| format!("`{}`", output::printable(id)));
-    let first = output::first_of(first, unlisted.count);
-    ensure!(
-        !unlisted.is_all || args.keep_titles,
-        "{}: expected an index of the titles in {}, found none of its {titles} ({first}) there; give the titles or the index of \
-         the same collection, or delete the index if it is to have only these titles",
-        output::path(index),
-        output::path(&args.titles)
-    );
-    let becomes = if args.keep_titles { "kept" } else { "not in the new index; `--keep-titles` keeps them" };
-    output::note(format_args!("{}: {titles} that `--titles` lacks ({first}): {becomes}", output::path(index)));
-    Ok(())
-}
-
 /// Checks that the outputs can be written and are not inputs too.
-fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
+fn check_outputs(args: &Args, state: &PathBuf, is_index: bool) -> Result<()> {
     let read = || args.clicks.iter().chain([&args.titles]).chain(&args.judged);
-    outputs::check([target], read())?;
-    outputs::refuse_other(target, Kind::Model)?;
-    if let Some(index) = &args.index {
+    if is_index {
+        outputs::check([state], read())?;
+        IndexBuilder::check_output(&args.target)?;
+        let folder = args.target.canonicalize().unwrap_or_else(|_| args.target.clone());
         ensure!(
-            looks_like_index(index),
-            "{}: expected an index to rebuild, found none; make it with `clickvec index`",
-            output::path(index)
-        );
-        IndexBuilder::check_output(index)?;
-        let folder = index.canonicalize().unwrap_or_else(|_| index.clone());
-        ensure!(
-            read()
-                .chain([target, &args.model])
-                .all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(&folder))),
+            read().all(|file| !file.canonicalize().is_ok_and(|file| file.starts_with(&folder))),
             "{}: expected an index without inputs of this command in its folder, found one there; name another index",
-            index.display()
+            output::path(&args.target)
         );
+    } else {
+        outputs::check([&args.target, state], read())?;
+        outputs::refuse_other(&args.target, Kind::Model)?;
     }
     for file in read() {
         let is_pipe = files::is_stream(file);
@@ -301,6 +299,6 @@ fn check_outputs(args: &Args, target: &PathBuf) -> Result<()> {
 }
 
 fn stopped(args: &Args, interrupt: &Interrupt) -> Result<Answer> {
-    output::note(format_args!("{}: stopped, the old model was kept", args.model.display()));
+    output::note(format_args!("{}: stopped, the old model was kept", output::path(&args.target)));
     Ok(Answer::Stopped(interrupt.status().unwrap_or(2)))
 }

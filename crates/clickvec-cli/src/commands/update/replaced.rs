@@ -8,11 +8,7 @@ use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec_index::{BuiltIndex, Fusion, Index, IndexBuilder, VectorFormat};
 
-use crate::commands::index;
 use crate::output;
-
-/// The largest number of ids to show of titles that a catalogue lacks.
-const SHOWN: usize = 3;
 
 /// What the index to replace has that the new one gets too.
 #[derive(Debug, PartialEq)]
@@ -23,51 +19,6 @@ pub(super) struct Replaced {
     pub(super) fields: Vec<String>,
     fusion: Fusion,
     format: VectorFormat,
-}
-
-/// The titles of an index that a catalogue lacks: added to the index after the catalogue was written, or no longer sold.
-#[derive(Debug, Default)]
-pub(super) struct Unlisted {
-    /// How many there are.
-    pub(super) count: u64,
-    /// Whether the index has no other title.
-    pub(super) is_all: bool,
-    /// The ids of the first few.
-    pub(super) first: Vec<String>,
-    /// All of them with their stored values, if they are needed.
-    pub(super) titles: Vec<(Title, Vec<String>)>,
-}
-
-impl Unlisted {
-    /// Reads the titles of the index at `path` that have none of the ids `listed`. Their texts and values are read only if they are
-    /// `needed`.
-    pub(super) fn read(path: &Path, listed: &HashSet<String>, needed: bool) -> Result<Unlisted> {
-        let mut unlisted = Unlisted::default();
-        let index = Index::open(path)?;
-        if needed {
-            // Otherwise damaged titles would get a checksum that says they are sound.
-            index.check()?;
-        }
-        let mut all = 0;
-        index.for_each_title(|mut title| {
-            all += 1;
-            if listed.contains(&title.id) {
-                return Ok(());
-            }
-            unlisted.count += 1;
-            if unlisted.first.len() < SHOWN {
-                unlisted.first.push(title.id.clone());
-            }
-            if needed {
-                let values = index.stored_fields().iter().map(|name| title.fields.remove(name).unwrap_or_default());
-                let values = values.collect();
-                unlisted.titles.push((Title { id: title.id, title: title.title }, values));
-            }
-            Ok(())
-        })?;
-        unlisted.is_all = all > 0 && unlisted.count == all;
-        Ok(unlisted)
-    }
 }
 
 impl Replaced {
@@ -98,7 +49,25 @@ impl Replaced {
         Ok(Replaced { field: before.field().to_owned(), fields, fusion, format })
     }
 
-    pub(super) fn finish(&self, builder: IndexBuilder, model: &Model) -> Result<BuiltIndex> {
-        index::finish(builder, model, &self.fusion, self.format)
+    /// Finishes an index with the same parts.
+    pub(super) fn finish(&self, builder: IndexBuilder, model: &Model) -> clickvec_index::Result<BuiltIndex> {
+        clickvec_index::finish(builder, model, &self.fusion, self.format)
     }
+}
+
+/// Returns the titles of the index at `path` that have none of the ids `listed`, with their stored values.
+pub(super) fn unlisted(path: &Path, listed: &HashSet<String>) -> Result<Vec<(Title, Vec<String>)>> {
+    let index = Index::open(path)?;
+    // Otherwise damaged titles would get a checksum that says they are sound.
+    index.check()?;
+    let mut titles = Vec::new();
+    index.for_each_title(|mut title| {
+        if !listed.contains(&title.id) {
+            let values = index.stored_fields().iter().map(|name| title.fields.remove(name).unwrap_or_default());
+            let values = values.collect();
+            titles.push((Title { id: title.id, title: title.title }, values));
+        }
+        Ok(())
+    })?;
+    Ok(titles)
 }

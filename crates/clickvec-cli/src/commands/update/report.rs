@@ -5,132 +5,147 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use clickvec_eval::update::{
-    Alignment, Drift, EARLIER, LEAST_QUERIES, NamedTrial, QueryMix, Report, Suspicion, Verdict,
-};
+use clickvec_eval::update::{Churn, Drift, LEAST_QUERIES, Pooled, Reason, Report, Suspicion, Trial, Verdict};
 use serde::Serialize;
 
 use super::Args;
+use super::titles::Refreshed;
 use crate::report::{Cell, Column, Table};
 use crate::{output, progress};
 use clickvec_report::numbers::difference;
 
-/// Prints the report. `old` is the old model's fingerprint, and `unlisted` the number of titles of the index that `--titles` lacks.
-pub(super) fn print(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {
-    if args.json { json(args, report, old, unlisted) } else { output::print(text(args, report)) }
+/// With a smaller share of the clicked titles in the first tens of the old model, another engine showed them.
+const LEAST_SHOWN: f64 = 0.5;
+
+/// Prints the report. `old` is the old model's fingerprint, and `refreshed` says what became of the titles of an index.
+pub(super) fn print(args: &Args, report: &Report, old: &str, refreshed: Option<&Refreshed>) -> Result<()> {
+    if args.json { json(args, report, old, refreshed) } else { output::print(text(args, report, refreshed)) }
 }
 
-fn text(args: &Args, report: &Report) -> String {
-    let mut text = String::new();
+fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
+    let mut text = refreshed.map_or_else(String::new, Refreshed::line);
     let [days, pairs] = [report.survey.days.len() as u64, report.survey.days.iter().map(|day| day.pairs).sum()];
     let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| output::counted(count, noun));
     let held_out: u64 = report.survey.days.iter().map(|day| day.held_out).sum();
     let _ = writeln!(text, "clicks        {pairs} of {days}, {} held out", output::count(held_out));
     if let Some(day) = report.survey.newest_day() {
-        let share = |part: u64, all: u64| format!("{:.1} %", 100.0 * part as f64 / all.max(1) as f64);
         let _ = writeln!(
             text,
-            "newest day    {}; {} with queries that are on no earlier day, {} on titles of the collection",
+            "newest day    {}; {:.1} % with queries that are on no earlier day, {:.1} % on titles of the collection",
             output::counted(day.pairs, "pair"),
-            share(day.new_queries, day.pairs),
-            share(day.known, day.pairs)
+            percent(day.new_queries, day.pairs),
+            percent(day.known, day.pairs)
         );
         let (unseen, all) = (report.survey.unseen_trigrams, report.survey.trigrams);
         let _ = writeln!(
             text,
-            "new trigrams  {} of the newest day's trigrams are new to the old model",
-            share(unseen, all)
+            "new trigrams  {:.1} % of the newest day's trigrams are new to the old model",
+            percent(unseen, all)
         );
-        text.push_str(&mix(&report.survey.mix));
     }
     if !report.trials.is_empty() {
         text.push('\n');
         text.push_str(&trials(&report.trials));
     }
-    if let Some(drift) = &report.drift {
-        let Drift { other_first, changed_lists, new_titles, vectors, .. } = drift;
+    if let Some(pooled) = &report.pooled {
+        let _ = writeln!(text, "\ntest          {}", pooled_line(pooled));
+    }
+    if let Some(Drift { distance, by_chance, .. }) = &report.drift {
         let _ = writeln!(
             text,
-            "\nchanged       first title for {:.1} % of queries, first ten for {:.1} %, {:.1} % of the titles in the first ten",
-            100.0 * other_first,
-            100.0 * changed_lists,
-            100.0 * new_titles
+            "mix           {:.1} % of the words of queries are others than when the old model learnt them; by chance {:.1} %",
+            100.0 * distance,
+            100.0 * by_chance
         );
-        if let Some(Alignment { mean, fifth_percentile, least, .. }) = vectors {
-            let _ = writeln!(
-                text,
-                "vectors       cosine of a title's old and new vector, rotated to fit: mean {mean:.3}, 5th percentile \
-                 {fifth_percentile:.3}, lowest {least:.3}"
-            );
-        }
+    }
+    if let Some(Churn { queries, titles, other_first, .. }) = report.churn.as_ref().filter(|churn| churn.queries > 0) {
+        let _ = writeln!(
+            text,
+            "churn         {:.1} % of the first ten titles of {} would change, and {:.1} % of the first titles",
+            100.0 * titles,
+            output::counted(*queries as u64, "frequent query"),
+            100.0 * other_first
+        );
     }
     let seconds = &report.seconds;
     let [reading, training, testing, writing] = [seconds.reading, seconds.training, seconds.testing, seconds.writing]
         .map(|seconds| progress::duration(Duration::try_from_secs_f64(seconds).unwrap_or_default()));
     let _ =
         writeln!(text, "time          reading {reading}, training {training}, testing {testing}, writing {writing}");
-    let model = args.output.as_ref().unwrap_or(&args.model).display();
-    let _ = match &report.verdict {
-        Verdict::Better(new) => {
-            let fingerprint = new.fingerprint();
-            writeln!(text, "\n{model}: replaced, fingerprint {fingerprint}: the new model is not significantly worse")
-        }
-        Verdict::Worse(on) => writeln!(text, "\n{model}: kept: the new model is worse on {}", on.join(" and ")),
-        Verdict::Suspicious(suspicion) => {
-            writeln!(text, "\n{model}: kept: {suspicion}\n`--trust-clicks` learns from them anyway")
-        }
-    };
+    let _ = writeln!(text, "\n{}: {}", output::path(&args.target), verdict(args, report));
     text
 }
 
-/// A line on the mix of queries; the numbers of earlier days are in parentheses.
-fn mix(mix: &QueryMix) -> String {
-    let QueryMix { earlier, newest } = mix;
-    let Some(words) = newest.words_per_query else { return String::new() };
-    let mut text = format!("queries       {words:.2} words");
-    if let Some(before) = earlier.words_per_query {
-        let _ = write!(text, " (earlier days {before:.2})");
+fn percent(part: u64, all: u64) -> f64 {
+    100.0 * part as f64 / all.max(1) as f64
+}
+
+fn pooled_line(pooled: &Pooled) -> String {
+    let Pooled { days, queries, gain, evidence, needed, shown } = pooled;
+    let [days, queries] = [(days, "day"), (queries, "query")].map(|(count, noun)| output::counted(*count, noun));
+    match gain {
+        None => "begun; the first day with held-out queries only tells where people click".to_owned(),
+        Some(gain) => {
+            let shown = shown.filter(|&shown| shown < LEAST_SHOWN).map_or_else(String::new, |shown| {
+                format!(
+                    "\n              only {:.0} % of the clicked titles are among the first ten of the old model, so that another engine \
+                     showed them; these clicks say little: judge",
+                    100.0 * shown
+                )
+            });
+            format!(
+                "gain {} on {queries} of {days}; evidence {evidence:.2} of the {needed:.0} that show a gain{shown}",
+                difference(*gain)
+            )
+        }
     }
-    if let (Some(share), Some(before)) = (newest.frequent, earlier.frequent) {
-        let _ = write!(
-            text,
-            "; {:.1} % of clicks are on the 100 most frequent queries of earlier days (there {:.1} %)",
-            100.0 * share,
-            100.0 * before
-        );
+}
+
+fn verdict(args: &Args, report: &Report) -> String {
+    let why = |reason: Reason| match reason {
+        Reason::Gain => "held-out clicks show a gain",
+        Reason::Judged => "judged titles show a gain",
+        Reason::Drift => "the mix of queries has drifted",
+        Reason::Always => "every new model is taken",
+    };
+    match &report.verdict {
+        Verdict::Replace(new, reason) => format!("replaced, fingerprint {}: {}", new.fingerprint(), why(*reason)),
+        Verdict::NoGain => "kept: nothing shows a gain yet".to_owned(),
+        Verdict::Worse(on) => format!("kept: the new model is worse on {}", on.join(" and ")),
+        Verdict::Churn(reason) => format!(
+            "kept: {}, but more than {:.1} % of the first ten titles would change",
+            why(*reason),
+            100.0 * args.max_churn
+        ),
+        Verdict::Suspicious(suspicion) => format!("kept: {suspicion}\n`--trust-clicks` learns from them anyway"),
     }
-    text + "\n"
 }
 
 /// A table with one row for each trial.
-fn trials(trials: &[NamedTrial]) -> String {
+fn trials(trials: &[Trial]) -> String {
     let numbers = ["queries", "nDCG@10 old", "new", "difference", "p"].map(Column::number);
     let mut table = Table::new([Column::text("searching all titles")].into_iter().chain(numbers));
-    for NamedTrial { on, trial } in trials {
-        let p = trial.test.evidence();
+    for trial in trials {
         let p = match trial.queries {
             0..LEAST_QUERIES => "too few".to_owned(),
-            _ if p < 0.0001 => "<0.0001".to_owned(),
-            _ => format!("{p:.4}"),
+            _ if trial.p < 0.0001 => "<0.0001".to_owned(),
+            _ => format!("{:.4}", trial.p),
         };
         let row = [
-            (*on).to_owned(),
+            trial.on.to_owned(),
             output::count(trial.queries as u64),
             format!("{:.3}", trial.old),
             format!("{:.3}", trial.new),
-            difference(trial.test.difference),
+            difference(trial.difference),
             p,
         ];
         table.add(row.map(Cell::from));
     }
     let mut text = format!("{}\n", table.to_text());
-    for NamedTrial { on, trial } in trials {
+    for trial in trials {
         if let Some(warning) = &trial.warning {
-            let _ = writeln!(text, "{on}: {warning}");
+            let _ = writeln!(text, "{}: {warning}", trial.on);
         }
-    }
-    if trials.iter().any(|trial| trial.on == EARLIER) {
-        text.push_str("\nclicks of earlier days do not decide: the old model may have learnt them\n");
     }
     text
 }
@@ -140,35 +155,40 @@ struct Json<'a> {
     #[serde(serialize_with = "output::json_path")]
     model: &'a Path,
     promoted: bool,
+    /// Why the model was replaced, or would be if less changed.
+    reason: Option<Reason>,
     /// The fingerprint of the model that is there now.
     fingerprint: &'a str,
     old: &'a str,
     /// The trials in which the new model is worse.
     worse_on: &'a [&'static str],
     suspicion: Option<&'a Suspicion>,
-    /// The number of titles of the index that the file of titles lacks, and whether they are kept.
-    unlisted: u64,
-    keeps_unlisted: bool,
+    /// What became of the titles of an index.
+    index: Option<&'a Refreshed>,
     #[serde(flatten)]
     report: &'a Report,
 }
 
-fn json(args: &Args, report: &Report, old: &str, unlisted: u64) -> Result<()> {
-    let (fingerprint, worse_on, suspicion) = match &report.verdict {
-        Verdict::Better(new) => (new.fingerprint(), &[][..], None),
-        Verdict::Worse(on) => (old, &on[..], None),
-        Verdict::Suspicious(suspicion) => (old, &[][..], Some(suspicion)),
-    };
-    let json = Json {
-        model: args.output.as_ref().unwrap_or(&args.model),
-        promoted: matches!(report.verdict, Verdict::Better(_)),
-        fingerprint,
+fn json(args: &Args, report: &Report, old: &str, index: Option<&Refreshed>) -> Result<()> {
+    let mut json = Json {
+        model: &args.target,
+        promoted: false,
+        reason: None,
+        fingerprint: old,
         old,
-        worse_on,
-        suspicion,
-        unlisted,
-        keeps_unlisted: args.keep_titles,
+        worse_on: &[],
+        suspicion: None,
+        index,
         report,
     };
+    match &report.verdict {
+        Verdict::Replace(new, reason) => {
+            (json.promoted, json.fingerprint, json.reason) = (true, new.fingerprint(), Some(*reason));
+        }
+        Verdict::Churn(reason) => json.reason = Some(*reason),
+        Verdict::Worse(on) => json.worse_on = on,
+        Verdict::Suspicious(suspicion) => json.suspicion = Some(suspicion),
+        Verdict::NoGain => {}
+    }
     output::json_lines([&json])
 }

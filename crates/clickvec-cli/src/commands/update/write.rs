@@ -1,71 +1,107 @@
-//! Writing the new model and its index.
+//! The index of a new model: made beside the old one for the comparison, then in its place.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use clickvec::index::Hit;
 use clickvec::model::Model;
-use clickvec::tables::{Title, for_each_document};
-use clickvec_index::IndexBuilder;
+use clickvec::tables::{Title, Titles, for_each_document};
+use clickvec_build::search_all;
+use clickvec_eval::update::DEPTH;
+use clickvec_eval::{Collection, SearchQuery};
+use clickvec_index::{Index, IndexBuilder, looks_like_index};
+use clickvec_tables::Error;
+use clickvec_tables::files::{folder_of, remove_abandoned, resolved};
 
-use super::Args;
-use super::replaced::{Replaced, Unlisted};
+use super::replaced::{Replaced, unlisted};
 use crate::interrupt::Interrupt;
 use crate::{input, output, progress};
 
-/// Writes the new model, and the index if there is one. Returns false if the user interrupted it before anything was
-/// replaced.
-///
-/// The index comes first, because it has its own copy of the model. If the program is killed between the two, searches
-/// already use the new model, and the next update starts from the old one. `known` is the number of titles that the file lacked
-/// before the model was trained.
-pub(super) fn write(
-    args: &Args,
-    replaced: Option<&Replaced>,
-    known: u64,
-    new: &Model,
-    target: &Path,
-    interrupt: &Interrupt,
-) -> Result<bool> {
-    if let (Some(index), Some(replaced)) = (&args.index, replaced) {
-        let mut builder = IndexBuilder::with_fields(new, index, &replaced.fields)?.with_field(&replaced.field);
+/// An index that is updated.
+pub(super) struct Target<'a> {
+    pub(super) path: &'a Path,
+    pub(super) replaced: Replaced,
+    pub(super) table: Titles,
+    /// The index with the new titles and the old model.
+    pub(super) old: Index,
+    /// Where an index of the new model is made for the comparison.
+    scratch: PathBuf,
+}
+
+impl<'a> Target<'a> {
+    /// The index at `path`, whose titles have been brought to those of the table.
+    pub(super) fn new(path: &'a Path, table: Titles) -> Result<Target<'a>> {
+        let target = resolved(path);
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let scratch = folder_of(&target).join(format!(".{name}.update"));
+        let replaced = Replaced::read(path)?;
+        let target = Target { path, replaced, table, old: Index::open(path)?, scratch };
+        // A killed update may have left it.
+        target.remove_scratch();
+        Ok(target)
+    }
+
+    /// Searches the old index, or one of the new model.
+    pub(super) fn search(
+        &self,
+        model: &Model,
+        (set, queries): (&Collection, &[SearchQuery]),
+        interrupt: &Interrupt,
+    ) -> clickvec_tables::Result<Vec<Vec<Hit>>> {
+        if model.fingerprint() == self.old.model().fingerprint() {
+            return search_all(&self.old, set, queries, DEPTH, &mut |_| ());
+        }
+        let mut builder = IndexBuilder::new(model, &self.scratch)?.with_field(&self.replaced.field);
+        let bar = progress::counter("encoding with the new model", "titles");
+        for_each_document(&self.table, &self.replaced.field, &[], |title, _| {
+            bar.inc(1);
+            if interrupt.status().is_some() {
+                return Err(Error::interrupted());
+            }
+            builder.add(title)
+        })?;
+        bar.finish_and_clear();
+        self.replaced.finish(builder, model)?;
+        let lists = search_all(&Index::open(&self.scratch)?, set, queries, DEPTH, &mut |_| ());
+        self.remove_scratch();
+        lists
+    }
+
+    /// Puts an index of the new model in the place of the old one. Returns false if the user interrupted it before.
+    pub(super) fn write(&self, new: &Model, interrupt: &Interrupt) -> Result<bool> {
+        let Target { path, replaced, table, .. } = self;
+        let mut builder = IndexBuilder::with_fields(new, path, &replaced.fields)?.with_field(&replaced.field);
         let bar = progress::counter("encoding", "titles");
         let mut listed = HashSet::new();
-        // Read the titles again: for the comparison, titles with the same text were merged.
-        let mut add = |title: Title, values: &[&str]| {
+        for_each_document(table, &replaced.field, &replaced.fields, |title: Title, values: &[&str]| {
             bar.inc(1);
             listed.insert(title.id.clone());
             if interrupt.status().is_none() { builder.add_with_fields(title, values) } else { Ok(()) }
-        };
-        let table = args.title_columns.table(&args.titles);
-        for_each_document(&table, &replaced.field, &replaced.fields, &mut add)?;
+        })?;
         // The builder has claimed the index, so no other process changes it from now on; titles may have been added during training.
         ensure!(
-            Replaced::read(index)? == *replaced,
+            Replaced::read(path)? == *replaced,
             "{}: expected the index as it was when the update began, found one made anew meanwhile with other settings; nothing \
              was replaced; update again",
-            output::path(index)
+            output::path(path)
         );
-        let unlisted = Unlisted::read(index, &listed, args.keep_titles)?;
-        if unlisted.count > known && !args.keep_titles {
-            output::note(format_args!(
-                "{}: {} that `--titles` lacks came into it meanwhile, and the new index does not have them; `clickvec index \
-                 --update` adds them again",
-                output::path(index),
-                output::counted(unlisted.count - known, "title")
-            ));
-        }
-        for (title, values) in unlisted.titles {
-            bar.inc(1);
-            builder.add_with_fields(title, &values.iter().map(String::as_str).collect::<Vec<_>>())?;
+        for (title, values) in unlisted(path, &listed)? {
+            builder.add_with_fields(title, &values)?;
         }
         bar.finish_and_clear();
         if interrupt.status().is_some() {
             return Ok(false);
         }
-        let built = replaced.finish(builder, new)?;
-        input::note_left_out(built.left_out);
+        input::note_left_out(replaced.finish(builder, new)?.left_out);
+        Ok(true)
     }
-    new.save(target)?;
-    Ok(true)
+
+    /// Removes the index that was made for the comparison. Anything else with its name stays.
+    fn remove_scratch(&self) {
+        remove_abandoned(&self.scratch);
+        if looks_like_index(&self.scratch) {
+            let _ = std::fs::remove_dir_all(&self.scratch);
+        }
+    }
 }
