@@ -287,6 +287,7 @@ fn nothing_left(report: &Report) -> Error {
         ("of items without a title", left.without_title, "`titles`"),
         ("with a count of 0", left.count_zero, ""),
         ("of no known event", left.other_events, ""),
+        ("with a query or title that means nothing", left.null_text, ""),
         (&few_users, report.too_few_users.clicks, "`min_users`"),
     ];
     let reasons: Vec<_> = reasons.iter().filter(|(_, count, _)| *count > 0).collect();

@@ -26,15 +26,28 @@ pub enum Extract {
     Snowplow,
 }
 
+/// What an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A query, which clicks refer to by its key.
+    Search,
+    /// As many clicks. Showings are events of their own, so these are no further showings.
+    Clicks(u64),
+    /// A title that was shown.
+    Showing,
+}
+
 /// A row made from an event.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Whether it is a query, which clicks refer to by its key.
-    pub is_search: bool,
-    /// The fields. `clicked` is `click` if showings are events of their own; then a click does not count as another
-    /// showing.
+    /// What it is.
+    pub event: Event,
+    /// The fields.
     pub fields: Vec<(Role, String)>,
 }
+
+/// An action of UBI that counts as clicks, and as how many.
+pub type Action = (String, u64);
 
 impl Extract {
     /// The roles of the rows.
@@ -57,19 +70,31 @@ impl Extract {
         self != Extract::Ubi
     }
 
-    /// Appends the rows of an event. There are none unless it is a search, a click or a showing.
-    pub fn read(self, event: &Value, rows: &mut VecDeque<Draft>) {
+    /// Appends the rows of an event. There are none unless it is a search, a click, a showing or one of the `actions`; then
+    /// returns the name of the event.
+    pub fn read<'e>(self, event: &'e Value, actions: &[Action], rows: &mut VecDeque<Draft>) -> &'e str {
         match self {
-            Extract::Ubi => ubi(event, rows),
+            Extract::Ubi => ubi(event, actions, rows),
             Extract::Ga4 => ga4(event, rows),
             Extract::Snowplow => snowplow(event, rows),
         }
+        let name = match self {
+            Extract::Ubi => source(event).get("action_name"),
+            Extract::Ga4 => event.get("event_name"),
+            Extract::Snowplow => event.get("event_name").or(event.get("event")),
+        };
+        name.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns the object whose members are the columns of an event.
+    pub fn columns(self, event: &Value) -> &Value {
+        if self == Extract::Ubi { source(event) } else { event }
     }
 }
 
 impl Draft {
-    fn new(is_search: bool) -> Draft {
-        Draft { is_search, fields: Vec::new() }
+    fn new(event: Event) -> Draft {
+        Draft { event, fields: Vec::new() }
     }
 
     fn with(mut self, role: Role, value: Option<&Value>) -> Draft {
@@ -85,9 +110,14 @@ impl Draft {
     }
 }
 
-/// Reads a document of `ubi_queries` or `ubi_events`, either bare or in the `_source` of a dump.
-fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
-    let event = event.get("_source").filter(|source| source.is_object()).unwrap_or(event);
+/// Returns a document, which is bare or in the `_source` of a dump.
+fn source(event: &Value) -> &Value {
+    event.get("_source").filter(|source| source.is_object()).unwrap_or(event)
+}
+
+/// Reads a document of `ubi_queries` or `ubi_events`, or a row of the tables that UBI's data generator writes.
+fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
+    let event = source(event);
     // A person who logs in half-way gets a user_id and is still the same person.
     let user = known(event.get("client_id")).or(event.get("user_id"));
     let common = |draft: Draft| {
@@ -99,22 +129,26 @@ fn ubi(event: &Value, rows: &mut VecDeque<Draft>) {
     };
     let Some(action) = event.get("action_name") else {
         if event.get("user_query").is_some_and(Value::is_string) {
-            rows.push_back(common(Draft::new(true)).with(Role::Query, event.get("user_query")));
+            rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, event.get("user_query")));
         }
         return;
     };
-    let clicked = match action.as_str() {
-        Some("click" | "click_through") => "click",
-        Some("impression") => "0",
+    let Some(action) = action.as_str() else { return };
+    let weight = actions.iter().find_map(|(name, clicks)| (name == action).then_some(*clicks));
+    let event_kind = match (weight, action) {
+        (Some(clicks), _) => Event::Clicks(clicks),
+        (None, "click" | "click_through") => Event::Clicks(1),
+        (None, "impression") => Event::Showing,
         _ => return,
     };
     let object = |key: &str| lookup(event, &format!("event_attributes.object.{key}"));
+    let position = lookup(event, "event_attributes.position.ordinal");
     rows.push_back(
-        common(Draft::new(false))
-            .text(Role::Clicked, clicked)
-            .with(Role::Item, object("object_id"))
+        common(Draft::new(event_kind))
+            .with(Role::Query, event.get("user_query").filter(|query| query.is_string()))
+            .with(Role::Item, object("object_id").or_else(|| event.get("object_id")))
             .with(Role::Title, object("name").or_else(|| object("description")))
-            .with(Role::Position, lookup(event, "event_attributes.position.ordinal")),
+            .with(Role::Position, position.or_else(|| event.get("rank")).or_else(|| event.get("position"))),
     );
 }
 
@@ -130,7 +164,7 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     let session = set(parameter("ga_session_id"));
     // Session numbers are unique only for a user. Without a user, one number would stand for visits of many people.
     let key = match (user.and_then(scalar), session.and_then(scalar)) {
-        (Some(user), Some(session)) => format!("{user}\u{1f}{session}"),
+        (Some(user), Some(session)) => format!("{}:{user}/{session}", user.len()),
         _ => return,
     };
     let common = |draft: Draft| {
@@ -141,19 +175,18 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
             .text(Role::Session, key.as_str())
     };
     let term = set(parameter("search_term"));
-    let clicked = match event.get("event_name").and_then(Value::as_str) {
+    let event_kind = match event.get("event_name").and_then(Value::as_str) {
         Some("search" | "view_search_results") => {
-            rows.push_back(common(Draft::new(true)).with(Role::Query, term));
+            rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, term));
             return;
         }
-        Some("select_item") => "click",
-        Some("view_item_list") => "0",
+        Some("select_item") => Event::Clicks(1),
+        Some("view_item_list") => Event::Showing,
         _ => return,
     };
     for item in event.get("items").and_then(Value::as_array).into_iter().flatten() {
         rows.push_back(
-            common(Draft::new(false))
-                .text(Role::Clicked, clicked)
+            common(Draft::new(event_kind))
                 .with(Role::Query, term)
                 .with(Role::Item, set(item.get("item_id")))
                 .with(Role::Title, set(item.get("item_name")))
@@ -190,18 +223,17 @@ fn snowplow(event: &Value, rows: &mut VecDeque<Draft>) {
             .with(Role::Session, session)
     };
     if let Some(search) = entity(event, SITE_SEARCH) {
-        rows.push_back(common(Draft::new(true)).with(Role::Query, search.get("terms")));
+        rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, search.get("terms")));
         return;
     }
-    let clicked = match entity(event, ACTION).and_then(|action| action.get("type")?.as_str()) {
-        Some("list_click") => "click",
-        Some("list_view") => "0",
+    let event_kind = match entity(event, ACTION).and_then(|action| action.get("type")?.as_str()) {
+        Some("list_click") => Event::Clicks(1),
+        Some("list_view") => Event::Showing,
         _ => return,
     };
     for product in entity_of(event, PRODUCTS).and_then(Value::as_array).into_iter().flatten() {
         rows.push_back(
-            common(Draft::new(false))
-                .text(Role::Clicked, clicked)
+            common(Draft::new(event_kind))
                 .with(Role::Item, product.get("id"))
                 .with(Role::Title, product.get("name"))
                 .with(Role::Position, product.get("position")),
@@ -226,12 +258,12 @@ fn entity<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
 mod tests {
     use super::*;
 
-    fn rows(extract: Extract, event: &str) -> Vec<(bool, String)> {
+    fn rows(extract: Extract, event: &str) -> Vec<(Event, String)> {
         let mut rows = VecDeque::new();
-        extract.read(&serde_json::from_str(event).unwrap(), &mut rows);
-        let field = |(role, text): &(Role, String)| format!("{}={}", role.name(), text.replace('\u{1f}', "/"));
+        extract.read(&serde_json::from_str(event).unwrap(), &[("purchase".to_owned(), 5)], &mut rows);
+        let field = |(role, text): &(Role, String)| format!("{}={text}", role.name());
         let text = |row: &Draft| row.fields.iter().map(field).collect::<Vec<_>>().join(" ");
-        rows.iter().map(|row| (row.is_search, text(row))).collect()
+        rows.iter().map(|row| (row.event, text(row))).collect()
     }
 
     #[test]
@@ -239,14 +271,22 @@ mod tests {
         let query = r#"{"_index":"ubi_queries","_source":{"query_id":"q1","client_id":"c1","user_query":"red shoes",
             "timestamp":"2024-05-17T08:30:00Z","query_response_hit_ids":["7","8"]}}"#;
         let expected = "query_id=q1 time=2024-05-17T08:30:00Z user=c1 query=red shoes";
-        assert_eq!(rows(Extract::Ubi, query), [(true, expected.to_owned())]);
+        assert_eq!(rows(Extract::Ubi, query), [(Event::Search, expected.to_owned())]);
         let event = r#"{"action_name":"ACTION","query_id":"q1","client_id":"c1","timestamp":"2024-05-17T08:30:09Z",
             "event_attributes":{"object":{"object_id":7,"object_id_field":"sku"},"position":{"ordinal":3}}}"#;
-        let clicked =
-            |word: &str| format!("query_id=q1 time=2024-05-17T08:30:09Z user=c1 clicked={word} item=7 position=3");
-        for (action, word) in [("click", "click"), ("click_through", "click"), ("impression", "0")] {
-            assert_eq!(rows(Extract::Ubi, &event.replace("ACTION", action)), [(false, clicked(word))]);
+        let expected = "query_id=q1 time=2024-05-17T08:30:09Z user=c1 item=7 position=3".to_owned();
+        for (action, kind) in [
+            ("click", Event::Clicks(1)),
+            ("click_through", Event::Clicks(1)),
+            ("impression", Event::Showing),
+            ("purchase", Event::Clicks(5)),
+        ] {
+            assert_eq!(rows(Extract::Ubi, &event.replace("ACTION", action)), [(kind, expected.clone())]);
         }
+        let own = event.replace("\"query_id\":\"q1\"", "\"query_id\":\"q1\",\"user_query\":\"boots\"");
+        assert!(rows(Extract::Ubi, &own.replace("ACTION", "click"))[0].1.contains(" query=boots "));
+        let generated = r#"{"action_name":"click","query_id":"q1","object_id":"7","rank":"0"}"#;
+        assert_eq!(rows(Extract::Ubi, generated)[0].1, "query_id=q1 item=7 position=0");
         assert!(rows(Extract::Ubi, &event.replace("ACTION", "add_to_cart")).is_empty());
     }
 
@@ -281,11 +321,11 @@ mod tests {
                      {"item_id":"8","item_name":"Boots","item_list_index":"(not set)"}]}"#;
         let term = r#",{"key":"search_term","value":{"string_value":"red shoes"}}"#;
         let search = event.replace("NAME", "view_search_results").replace("PARAM", term);
-        let expected = "query_id=5.6/9 time=1715934600000000 user=5.6 session=5.6/9 query=red shoes";
-        assert_eq!(rows(Extract::Ga4, &search), [(true, expected.to_owned())]);
+        let expected = "query_id=3:5.6/9 time=1715934600000000 user=5.6 session=3:5.6/9 query=red shoes";
+        assert_eq!(rows(Extract::Ga4, &search), [(Event::Search, expected.to_owned())]);
         let click = rows(Extract::Ga4, &event.replace("NAME", "select_item").replace("PARAM", ""));
-        assert!(click[0].1.ends_with("clicked=click item=7 title=Shoes position=2"), "{click:?}");
-        assert!(click[1].1.ends_with("clicked=click item=8 title=Boots"), "{click:?}");
+        assert!(click[0].1.ends_with("item=7 title=Shoes position=2"), "{click:?}");
+        assert!(click[1].1.ends_with("item=8 title=Boots"), "{click:?}");
         for nobody in ["(not set)", "", "null"] {
             let search = search.replace("5.6", nobody);
             assert!(rows(Extract::Ga4, &search).is_empty(), "{nobody}");
@@ -297,11 +337,11 @@ mod tests {
         for nothing in ["(not set)", "(Not Set)", " "] {
             let term = term.replace("red shoes", nothing);
             let search = rows(Extract::Ga4, &event.replace("NAME", "search").replace("PARAM", &term));
-            assert!(search[0].1.ends_with("session=5.6/9"), "{search:?}");
+            assert!(search[0].1.ends_with("session=3:5.6/9"), "{search:?}");
             let event = event.replace("Shoes", nothing).replace("\"8\"", &format!("\"{nothing}\""));
             let click = rows(Extract::Ga4, &event.replace("NAME", "select_item").replace("PARAM", &term));
-            assert!(click[0].1.ends_with("clicked=click item=7 position=2"), "{click:?}");
-            assert!(click[1].1.ends_with("clicked=click title=Boots"), "{click:?}");
+            assert!(click[0].1.ends_with("item=7 position=2"), "{click:?}");
+            assert!(click[1].1.ends_with("title=Boots"), "{click:?}");
         }
         assert!(rows(Extract::Ga4, &event.replace("NAME", "purchase").replace("PARAM", "")).is_empty());
     }
@@ -313,14 +353,14 @@ mod tests {
             "{SITE_SEARCH}":{{"terms":["red","shoes"]}}}}"#
         );
         let expected = "query_id=s time=2024-05-17T08:30:00Z user=u session=s query=red shoes";
-        assert_eq!(rows(Extract::Snowplow, &search), [(true, expected.to_owned())]);
+        assert_eq!(rows(Extract::Snowplow, &search), [(Event::Search, expected.to_owned())]);
         for version in ["", "_0_0"] {
             let click = format!(
                 r#"{{"network_userid":"n","domain_userid":null,"domain_sessionid":"s","collector_tstamp":"2024-05-17",
                 "{ACTION}{version}":{{"type":"list_click"}},"{PRODUCTS}{version}":[{{"id":"7","name":"Shoes","position":1}}]}}"#
             );
-            let expected = "query_id=s time=2024-05-17 user=n session=s clicked=click item=7 title=Shoes position=1";
-            assert_eq!(rows(Extract::Snowplow, &click), [(false, expected.to_owned())]);
+            let expected = "query_id=s time=2024-05-17 user=n session=s item=7 title=Shoes position=1";
+            assert_eq!(rows(Extract::Snowplow, &click), [(Event::Clicks(1), expected.to_owned())]);
         }
     }
 }

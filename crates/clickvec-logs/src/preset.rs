@@ -64,7 +64,9 @@ impl Preset {
         }
         options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
         let format = match self {
-            Preset::Ubi | Preset::Ga4 | Preset::Snowplow => Format::Json,
+            // Its data generator writes CSV.
+            Preset::Ubi => return events_of(options, Extract::Ubi),
+            Preset::Ga4 | Preset::Snowplow => Format::Json,
             Preset::MsmarcoDocument => Format::Csv,
             Preset::Orcas | Preset::MsmarcoPassage | Preset::Aol => Format::Tsv,
         };
@@ -78,8 +80,7 @@ impl Preset {
             _ => options.format = Some(format),
         }
         let (header, names): (Option<&[&str]>, &[(Role, &str)]) = match self {
-            Preset::Ubi => return events_of(options, Extract::Ubi),
-            Preset::Ga4 => return events_of(options, Extract::Ga4),
+            Preset::Ubi | Preset::Ga4 => return events_of(options, Extract::Ga4),
             Preset::Snowplow => return events_of(options, Extract::Snowplow),
             Preset::Orcas => (Some(&["qid", "query", "did", "url"]), &[(Role::Query, "query"), (Role::Item, "did")]),
             Preset::MsmarcoPassage | Preset::MsmarcoDocument => (

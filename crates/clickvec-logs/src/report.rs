@@ -15,6 +15,8 @@ use crate::{Error, ErrorKind, Result};
 
 /// The number of broken rows to show.
 pub const SHOWN_BROKEN: usize = 5;
+/// The number of names of events to show.
+const SHOWN_EVENTS: usize = 20;
 
 /// The figures of a log, and what became of each of its rows. No query or title is in it.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -35,6 +37,12 @@ pub struct Report {
     pub first_broken: Vec<BrokenRow>,
     /// Valid rows that are not clicks.
     pub left_out: LeftOut,
+    /// The names of events that the preset does not know, with their numbers; the first few names.
+    pub other_event_names: BTreeMap<String, u64>,
+    /// The whole queries and titles that mean nothing, with their numbers.
+    pub null_texts: BTreeMap<&'static str, u64>,
+    /// The column that was read as whether a title was clicked because of its name and values.
+    pub read_as_clicked: Option<String>,
     /// What was removed from queries.
     pub personal: Removed,
     /// Rows that are a search, which clicks refer to.
@@ -83,6 +91,20 @@ pub struct Report {
     pub positions: Option<PositionReport>,
     /// The number of times memory was full.
     pub spills: usize,
+}
+
+impl Report {
+    /// Counts an event that the preset does not know.
+    pub(crate) fn other_event(&mut self, name: &str) {
+        self.left_out.other_events += 1;
+        let names = &mut self.other_event_names;
+        let has_room = !name.is_empty() && names.len() < SHOWN_EVENTS;
+        match names.get_mut(name) {
+            Some(count) => *count += 1,
+            None if has_room => drop(names.insert(name.to_owned(), 1)),
+            None => {}
+        }
+    }
 }
 
 /// The figures of one file.
@@ -193,6 +215,8 @@ pub struct LeftOut {
     pub count_zero: u64,
     /// An event that the preset does not know.
     pub other_events: u64,
+    /// Whole queries and titles that mean nothing, such as `NULL`.
+    pub null_text: u64,
 }
 
 /// The number of distinct values.

@@ -5,11 +5,12 @@ use std::io::BufRead;
 use std::path::Path;
 
 use clickvec_tables::files;
-use clickvec_tables::table::{self, RowFault, Table, Width, lookup};
+use clickvec_tables::table::{self, RowFault, Table, Width, lookup, scalar};
+use serde_json::{Map, Value};
 
 use crate::columns::{ALL, Columns, ROLES, Role};
 use crate::error::missing_column;
-use crate::events::{Draft, Extract};
+use crate::events::{Action, Draft, Event, Extract};
 use crate::{Error, ErrorKind, Result};
 
 pub use clickvec_tables::table::Format;
@@ -28,8 +29,10 @@ pub struct Options {
     pub header: Option<Vec<String>>,
     /// The names of the columns by role.
     pub columns: Columns,
-    /// The reader of a preset's events in JSON.
+    /// The reader of a preset's events.
     pub extract: Option<Extract>,
+    /// The actions of UBI that count as clicks, besides clicks.
+    pub actions: Vec<Action>,
     /// Whether a row may end early; the missing fields are empty.
     pub short_rows: bool,
     /// Whether the log has TREC's form of judgments: fields separated by tabs or single blanks, and every grade from 1
@@ -54,9 +57,17 @@ pub struct LogTable {
     names: Columns,
     /// Columns that the first lines of JSON lack. If one came later, it would change how earlier rows should have been read.
     late: Vec<(Role, String)>,
-    extract: Option<Extract>,
+    events: Option<Events>,
     /// The rows of one line, if a preset finds more than one in it.
     drafts: VecDeque<Draft>,
+}
+
+/// How the events of a preset are read.
+struct Events {
+    extract: Extract,
+    actions: Vec<Action>,
+    /// The columns that were named, which take precedence, and whether any event had them.
+    named: Vec<(Role, String, bool)>,
 }
 
 /// A row: the fields of the roles that are needed.
@@ -64,8 +75,10 @@ pub struct LogTable {
 pub struct Record {
     row: table::Record,
     columns: [Option<usize>; ROLES],
-    /// Whether the row is a query that clicks in other rows refer to.
-    pub is_search: bool,
+    /// What the row is, if a preset read it.
+    pub event: Option<Event>,
+    /// The name of an event that the preset does not know.
+    pub event_name: String,
     /// The line on which the row begins, counted from 1.
     pub line: u64,
 }
@@ -76,6 +89,11 @@ impl Record {
     pub fn get(&self, role: Role) -> Option<&str> {
         self.row.get(self.columns[role as usize]?)
     }
+
+    /// Returns whether the row is a query that clicks in other rows refer to.
+    pub fn is_search(&self) -> bool {
+        self.event == Some(Event::Search)
+    }
 }
 
 /// The next row of a log, as [`LogTable::next`] finds it.
@@ -85,7 +103,7 @@ pub enum Next {
     Row,
     /// A repeated header, as in concatenated files.
     Header,
-    /// An event that the preset does not know.
+    /// An event that the preset does not know; the record has its name.
     Other,
     /// A row to leave out and count; the record has its line.
     Broken(RowFault),
@@ -141,8 +159,16 @@ impl LogTable {
                 late.extend(names.names_of(role).map(|name| (role, name.to_owned())));
             }
         }
-        let (names, extract, drafts) = (names.clone(), options.extract, VecDeque::new());
-        Ok(LogTable { table, columns, names, late, extract, drafts })
+        let mut events = None;
+        if let Some(extract) = options.extract {
+            if !is_json {
+                table.names().to_vec().iter().try_for_each(|name| table.require(name).map(drop))?;
+            }
+            let named = ALL.into_iter().filter(|&role| names.is_named(role));
+            let named = named.filter_map(|role| Some((role, names.get(role)?.to_owned(), false))).collect();
+            events = Some(Events { extract, actions: options.actions.clone(), named });
+        }
+        Ok(LogTable { table, columns, names: names.clone(), late, events, drafts: VecDeque::new() })
     }
 
     /// Reads what comes next; a row is in `record`.
@@ -157,13 +183,13 @@ impl LogTable {
             return Ok(Next::Row);
         }
         record.row.line = record.line;
-        record.is_search = false;
+        record.event = None;
         record.columns = self.columns;
         let next = self.table.next(&mut record.row);
         record.line = record.row.line;
         match next {
-            Ok(table::Next::Row) if self.extract.is_some() || !self.late.is_empty() => self.next_object(record),
-            Ok(table::Next::Row) => Ok(Next::Row),
+            Ok(table::Next::Row) if self.events.is_some() => Ok(self.next_event(record)),
+            Ok(table::Next::Row) => self.check_object(record),
             Ok(table::Next::Header) => Ok(Next::Header),
             Ok(table::Next::Broken(fault)) => Ok(Next::Broken(fault)),
             Ok(table::Next::End) => Ok(Next::End),
@@ -171,14 +197,58 @@ impl LogTable {
         }
     }
 
-    /// Reads the events of an object, and checks that it has no column too late.
-    fn next_object(&mut self, record: &mut Record) -> Result<Next> {
+    /// Reads the events of a row.
+    fn next_event(&mut self, record: &mut Record) -> Next {
+        let Some(Events { extract, actions, named }) = &mut self.events else { return Next::Row };
+        let row;
+        let object = match self.table.object() {
+            Some(object) => object,
+            None => {
+                row = object_of(&self.table, &record.row);
+                &row
+            }
+        };
+        let name = extract.read(object, actions, &mut self.drafts);
+        for (role, column, seen) in named {
+            let value = lookup(extract.columns(object), column);
+            *seen |= value.is_some();
+            let text = value.and_then(scalar);
+            for draft in &mut self.drafts {
+                draft.fields.retain(|(other, _)| other != role);
+                draft.fields.extend(text.clone().map(|text| (*role, text)));
+            }
+        }
+        match self.drafts.pop_front() {
+            Some(draft) => {
+                record.take(draft);
+                Next::Row
+            }
+            None => {
+                record.event_name.clear();
+                record.event_name.push_str(name);
+                Next::Other
+            }
+        }
+    }
+
+    /// Returns the named columns that an event had so far.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = Role> {
+        let named = self.events.iter().flat_map(|events| &events.named);
+        named.filter(|(_, _, seen)| *seen).map(|(role, _, _)| *role)
+    }
+
+    /// Checks that an object has one id where one is expected, and no column too late.
+    #[inline]
+    fn check_object(&self, record: &Record) -> Result<Next> {
         let Some(object) = self.table.object() else { return Ok(Next::Row) };
-        if let Some(extract) = self.extract {
-            extract.read(object, &mut self.drafts);
-            let Some(draft) = self.drafts.pop_front() else { return Ok(Next::Other) };
-            record.take(draft);
-            return Ok(Next::Row);
+        for role in [Role::Item, Role::User, Role::Session, Role::Key] {
+            if let (Some(_), Some(name)) = (self.columns[role as usize], self.names.get(role))
+                && let Some(Value::Array(ids)) = lookup(object, name)
+                && ids.len() != 1
+            {
+                let found = format!("a list of {}", ids.len());
+                return Ok(Next::Broken(RowFault::expected("bad value", format!("one id in column `{name}`"), found)));
+            }
         }
         match self.late.iter().find(|(_, name)| lookup(object, name).is_some()) {
             None => Ok(Next::Row),
@@ -209,8 +279,8 @@ impl LogTable {
 
     /// Returns whether the log has a column of this role.
     pub fn has(&self, role: Role) -> bool {
-        match self.extract {
-            Some(extract) => extract.roles().contains(&role),
+        match &self.events {
+            Some(events) => events.extract.roles().contains(&role),
             None => self.columns[role as usize].is_some(),
         }
     }
@@ -236,8 +306,23 @@ impl Record {
         self.row.clear(ROLES);
         self.columns = std::array::from_fn(Some);
         draft.fields.iter().for_each(|(role, text)| self.row.push(*role as usize, text));
-        self.is_search = draft.is_search;
+        self.event = Some(draft.event);
     }
+}
+
+/// Returns a row of separated values as an object.
+fn object_of(table: &Table, row: &table::Record) -> Value {
+    let names = table.names().iter().enumerate();
+    let field = |(column, name): (usize, &String)| {
+        let text = row.get(column).map(str::trim).filter(|text| !text.is_empty())?;
+        Some((name.trim().to_owned(), Value::String(text.to_owned())))
+    };
+    Value::Object(names.filter_map(field).collect::<Map<_, _>>())
+}
+
+/// Creates the error of a named column that no event has.
+pub(crate) fn never_seen(path: &Path, role: Role, columns: &Columns) -> Error {
+    missing_column(path, columns.get(role).unwrap_or(role.name()), role, &[])
 }
 
 fn missing(table: &Table, role: Role, columns: &Columns) -> Error {

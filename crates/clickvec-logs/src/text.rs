@@ -27,6 +27,34 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
     }
 }
 
+/// What programs write for a text that is missing, in lower case.
+pub(crate) const NULLS: [&str; 15] = [
+    "null",
+    "<null>",
+    "(null)",
+    "[null]",
+    "\\n",
+    "\\\\n",
+    "nan",
+    "<na>",
+    "n/a",
+    "#n/a",
+    "none",
+    "(none)",
+    "undefined",
+    "(not set)",
+    "[object object]",
+];
+
+/// Returns what a whole query or title stands for, if that is a missing text.
+pub(crate) fn null(text: &str) -> Option<&'static str> {
+    const LONGEST: usize = "[object object]".len();
+    if text.len() > LONGEST {
+        return None;
+    }
+    NULLS.into_iter().find(|null| null.eq_ignore_ascii_case(text))
+}
+
 /// Whether a text is printable ASCII with single spaces inside. The loop has no early exit, so compilers vectorise it.
 fn is_clean(text: &[u8]) -> bool {
     let [first, rest @ ..] = text else { return true };
@@ -56,11 +84,16 @@ pub fn clean_query(text: &str, lower: bool, out: &mut String) {
     let mut normal: String = text.nfkc().filter_map(seen).collect();
     if lower {
         // Σ has two lower-case forms, and people type either.
-        normal = normal.to_lowercase().replace('ς', "σ");
+        normal = without_dots(&normal.to_lowercase()).replace('ς', "σ");
     }
-    // Dropping characters and lower-casing (İ becomes i and a mark) can undo the normal form.
+    // Dropping characters and lower-casing can undo the normal form.
     let normal: String = normal.nfkc().collect();
     clean(&normal, false, out);
+}
+
+/// Removes the dot that lower-casing leaves above the i of İ.
+pub(crate) fn without_dots(lower: &str) -> String {
+    lower.replace("i\u{307}", "i")
 }
 
 #[cfg(test)]
@@ -109,6 +142,8 @@ mod tests {
             clean_query(text, true, &mut out);
             assert_eq!(out, "t-shirt café", "{text:?}");
         }
+        clean_query("İSTANBUL", true, &mut out);
+        assert_eq!(out, "istanbul");
         clean_query("Größe\u{3000}XL", false, &mut out);
         assert_eq!(out, "Größe XL");
         clean_query("\u{200b}\u{ad}", true, &mut out);

@@ -2,28 +2,24 @@
 
 use std::borrow::Cow;
 
-use crate::text;
+use crate::text::{self, NULLS};
 
-/// What logs write for an unknown user: nothing, the null of a database or a programming language, and the names that
-/// shops give to visitors who are not logged in.
-const NOBODY: [&str; 31] = [
-    "null",
-    "<null>",
-    "(null)",
-    "\\n",
-    "\\\\n",
+/// What logs write for an unknown user besides [`NULLS`]: the nulls of some databases, and the names that shops give to visitors
+/// who are not logged in.
+const UNKNOWN: [&str; 31] = [
     "nil",
-    "none",
-    "(none)",
-    "nan",
     "na",
-    "n/a",
-    "#n/a",
-    "undefined",
-    "unknown",
+    "nat",
     "not set",
-    "(not set)",
+    "false",
+    "unknown",
+    "unknown user",
+    "unknownuser",
+    "no user",
+    "nouser",
     "not logged in",
+    "logged out",
+    "loggedout",
     "anonymous",
     "anonymous user",
     "anonymoususer",
@@ -32,43 +28,74 @@ const NOBODY: [&str; 31] = [
     "guest user",
     "guestuser",
     "nobody",
-    "-1",
-    "-1.0",
-    "<na>",
-    "nat",
-    "[null]",
-    "false",
+    "missing",
+    "deleted",
+    "deleted user",
+    "removed",
+    "redacted",
+    "default",
+    "default user",
+    "empty",
+    "user",
+    "visitor",
 ];
 
-/// A user in normal form, whatever the case, spaces and Unicode form in the log; `None` for an unknown user. Queries
-/// are normalised in the same way.
+/// Returns a user in normal form; `None` for an unknown user.
+///
+/// Two spellings are one person if they are equal after NFKC, without invisible characters, quotes around them and zeros in
+/// front of a number, and in the same case by Unicode's full case folding. Where that is unsure, it counts fewer people, which
+/// protects them.
 pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
     // Nearly all consist of lower-case letters, digits and hyphens.
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase());
-    let user = if is_plain {
-        Cow::Borrowed(text)
-    } else {
-        let mut folded = String::new();
-        text::clean_query(text, true, &mut folded);
-        Cow::Owned(folded)
-    };
-    // Only zeros and hyphens, as in a zero UUID, or nothing at all.
-    let is_empty = user.bytes().all(|byte| b"0-.{}[]".contains(&byte));
-    // Where a column has missing users, some programs write all as fractions.
-    let whole = match user.split_once('.') {
-        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole.len(),
-        _ => user.len(),
-    };
+    let is_plain =
+        text.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && !is_quote(byte.into()));
+    let user = if is_plain { Cow::Borrowed(text) } else { Cow::Owned(folded(text)) };
     let user = match user {
-        all if !all[..whole].bytes().all(|byte| byte.is_ascii_digit()) => all,
-        Cow::Borrowed(all) => Cow::Borrowed(&all[..whole]),
-        Cow::Owned(mut all) => {
-            all.truncate(whole);
-            Cow::Owned(all)
-        }
+        Cow::Borrowed(all) => Cow::Borrowed(number(all)),
+        Cow::Owned(all) => Cow::Owned(number(&all).to_owned()),
     };
-    (!is_empty && !NOBODY.contains(&&*user)).then_some(user)
+    let is_unknown = !user.chars().any(char::is_alphanumeric)
+        || user.strip_prefix('-').is_some_and(|rest| number(rest).bytes().all(|byte| byte.is_ascii_digit()))
+        || is_uuid_of(&user, b'0')
+        || is_uuid_of(&user, b'f')
+        || NULLS.contains(&&*user)
+        || UNKNOWN.contains(&user.trim_matches(['(', ')', '[', ']', '<', '>', '{', '}']));
+    (!is_unknown).then_some(user)
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '„' | '«' | '»')
+}
+
+/// Returns a user without quotes and invisible characters, in one case.
+fn folded(text: &str) -> String {
+    let (mut plain, mut folded) = (String::new(), String::new());
+    text::clean_query(text.trim_matches(|c: char| is_quote(c) || c.is_whitespace()), true, &mut plain);
+    // Upper case makes two letters of `ß`, and one of `i` and `ı`.
+    text::clean_query(&plain.to_uppercase(), true, &mut folded);
+    folded
+}
+
+/// Returns a whole number without zeros in front and behind a point, and anything else as it is: where a column has missing users,
+/// some programs write all as fractions.
+fn number(user: &str) -> &str {
+    let whole = match user.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
+        _ => user,
+    };
+    let is_number = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    match whole.trim_start_matches('0') {
+        _ if !is_number => user,
+        "" => "",
+        rest => rest,
+    }
+}
+
+/// Returns whether an id consists of this digit and of what stands between the digits of a UUID.
+fn is_uuid_of(user: &str, digit: u8) -> bool {
+    let digits = user.bytes().filter(|&byte| byte == digit).count();
+    digits >= 8 && user.bytes().all(|byte| byte == digit || b"-{}".contains(&byte))
 }
 
 #[cfg(test)]
@@ -106,13 +133,40 @@ mod tests {
             "[]",
             "[null]",
             "false",
+            "''",
+            "\"\"",
+            "?",
+            "_",
+            "*",
+            "-2",
+            "-2.0",
+            "'missing'",
+            "\"No User\"",
+            "unknown user",
+            "deleted",
+            "[redacted]",
+            "default",
+            "Logged Out",
+            "[object Object]",
+            "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+            "“NULL”",
         ] {
             assert_eq!(user(text), None, "{text:?}");
         }
-        for text in ["1", "10", "u-0", "guest17", "nulla", "n", "00000000-0000-0000-0000-000000000001"] {
+        for text in ["1", "10", "u-0", "guest17", "nulla", "n", "f", "00000000-0000-0000-0000-000000000001"] {
             assert_eq!(user(text).as_deref(), Some(text));
         }
-        for (text, same) in [("17.0", "17"), ("17.000", "17"), ("17.5", "17.5"), ("a.0", "a.0"), ("17.", "17.")] {
+        for (text, same) in [
+            ("17.0", "17"),
+            ("17.000", "17"),
+            ("17.5", "17.5"),
+            ("a.0", "a.0"),
+            ("007", "7"),
+            ("07.0", "7"),
+            ("\"7\"", "7"),
+            ("00a", "00a"),
+            ("17.", "17."),
+        ] {
             assert_eq!(user(text).as_deref(), Some(same));
         }
     }
@@ -121,6 +175,10 @@ mod tests {
     fn one_person_is_one_user() {
         for text in ["José Pérez", "JOSE\u{301} PE\u{301}REZ", " josé\u{a0} pérez ", "jos\u{200b}é  pérez"] {
             assert_eq!(user(text).as_deref(), Some("josé pérez"), "{text:?}");
+        }
+        for (text, same) in [("straße", "STRASSE"), ("istanbul", "İSTANBUL"), ("ışık", "IŞIK"), ("ΟΔΟΣ", "οδος")]
+        {
+            assert_eq!(user(text), user(same), "{text}");
         }
         for text in ["A1-B2", "a1-b2", "a1\u{2011}b2", "ａ1-b2"] {
             assert_eq!(user(text).as_deref(), Some("a1-b2"), "{text:?}");

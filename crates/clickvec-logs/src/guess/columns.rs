@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use clickvec_tables::table::{CLICKED, GRADES, plain_name};
+
 use crate::columns::Role;
 
 /// The role of grades, which logs do not have, as judged titles have no keys of events.
@@ -62,8 +64,8 @@ const USUAL: [(Role, &[&str]); 10] = [
             "productuid",
         ],
     ),
-    (GRADE, &["grade", "relevance", "relevancegrade", "rating", "judgment", "judgement", "label"]),
-    (Role::Clicked, &["clicked", "isclick", "isclicked", "click"]),
+    (GRADE, &GRADES),
+    (Role::Clicked, &CLICKED),
     (Role::Count, &["count", "clicks", "clickcount", "n", "frequency"]),
     (Role::Position, &["position", "rank", "pos", "itemrank"]),
     (
@@ -84,10 +86,7 @@ pub struct GuessedColumns(Vec<(Role, String)>);
 impl GuessedColumns {
     /// Guesses which of these columns has which role.
     pub fn guess(names: &[String]) -> GuessedColumns {
-        let plain = |name: &str| -> String {
-            name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-        };
-        let mut free: Vec<(String, &String)> = names.iter().map(|name| (plain(name), name)).collect();
+        let mut free: Vec<(String, &String)> = names.iter().map(|name| (plain_name(name), name)).collect();
         let mut found = Vec::new();
         for (role, usual) in USUAL {
             let position = usual.iter().find_map(|usual| free.iter().position(|(name, _)| name == usual));

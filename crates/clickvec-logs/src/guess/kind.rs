@@ -90,7 +90,7 @@ pub fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> K
     // Judgments have no time and no position in a list; a simulated log has grades as well.
     let is_logged = [Role::User, Role::Time, Role::Position, Role::Session].into_iter().any(has);
     match (has(Role::Query), has(Role::Title), has(Role::Item)) {
-        (true, true, _) if has(GRADE) && !is_logged => Kind::Judged,
+        (true, true, _) | (true, _, true) if has(GRADE) && !has(Role::Clicked) && !is_logged => Kind::Judged,
         (true, true, false) if is_tsv && has_name("query") && has_name("title") && !is_logged => Kind::Clicks,
         (true, true, _) | (true, _, true) => Kind::Log,
         (false, true, true) => Kind::Titles,
@@ -147,6 +147,7 @@ mod tests {
             ("query title grade", Kind::Judged),
             ("time user query position id title clicked grade", Kind::Log),
             ("query_id query title_id title relevance", Kind::Judged),
+            ("query docid rating", Kind::Judged),
             ("id title", Kind::Titles),
             ("sku name price", Kind::Titles),
             ("AnonID Query QueryTime ItemRank ClickURL", Kind::Preset("aol")),

@@ -1,17 +1,18 @@
 //! Reading the logs row by row.
 
+use std::collections::HashSet;
 use std::fs::File;
-use std::io::{BufReader, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec_tables::files;
-use clickvec_tables::table::RowFault;
+use clickvec_tables::table::{RowFault, Table};
 
 use super::OnProgress;
 use super::config::Config;
 use super::user_query::user_query;
-use crate::columns::{Columns, Role};
+use crate::columns::{ALL, Columns, Role};
 use clickvec_tables::shown::{looks_like_name, shown};
 use clickvec_tables::table::shown_names;
 
@@ -20,7 +21,7 @@ use crate::join::Searches;
 use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
-use crate::tables::{LogTable, Next, Options, Record};
+use crate::tables::{LogTable, Next, Options, Record, never_seen};
 use crate::time::Time;
 use crate::{Error, ErrorKind, Result};
 
@@ -31,7 +32,20 @@ const PROGRESS_ROWS: u64 = 1 << 16;
 const HOPELESS: f64 = 0.2;
 
 /// Copies of standard input and of pipes, by path.
-type Copied = Vec<(PathBuf, File)>;
+pub(super) type Copied = Vec<(PathBuf, File)>;
+
+/// Copies standard input and pipes, which are read more than once.
+pub(super) fn copy_streams(config: &Config, folder: &Path) -> Result<Copied> {
+    let mut copied = Copied::new();
+    for path in config.inputs.iter().filter(|path| files::is_stream(path)) {
+        if copied.iter().any(|(other, _)| other == path) {
+            let message = "the same log is read twice, so it cannot come from standard input";
+            return Err(Error::new(ErrorKind::Setting, message).help("name a file"));
+        }
+        copied.push((path.clone(), copy(path, folder)?));
+    }
+    Ok(copied)
+}
 
 /// The open logs, and what is known of their columns.
 pub(super) struct Inputs {
@@ -44,15 +58,7 @@ pub(super) struct Inputs {
 
 impl Inputs {
     /// Opens all logs once, so that a fault of the last one is reported before the first is read.
-    pub(super) fn open(config: &Config, options: &Options, folder: &Path) -> Result<Inputs> {
-        let mut copied = Copied::new();
-        for path in config.inputs.iter().filter(|path| files::is_stream(path)) {
-            if copied.iter().any(|(other, _)| other == path) {
-                let message = "the same log is read twice, so it cannot come from standard input";
-                return Err(Error::new(ErrorKind::Setting, message).help("name a file"));
-            }
-            copied.push((path.clone(), copy(path, folder)?));
-        }
+    pub(super) fn open(config: &Config, options: &Options, copied: Copied) -> Result<Inputs> {
         let mut first: Option<(LogTable, Vec<Role>)> = None;
         for path in &config.inputs {
             let table = open(path, &copied, options)?;
@@ -105,7 +111,7 @@ impl Inputs {
         let mut report = Report::default();
         self.each(config, options, &mut report, progress, |path, record| {
             // If searches are rows of their own, only these are queries.
-            if !record.is_search {
+            if !record.is_search() {
                 return Ok(None);
             }
             let time = record.get(Role::Time).and_then(Time::parse);
@@ -133,6 +139,7 @@ impl Inputs {
         mut row: impl FnMut(&Path, &Record) -> Result<Option<RowFault>>,
     ) -> Result<()> {
         let mut record = Record::default();
+        let mut seen = HashSet::new();
         for path in &self.paths {
             let mut table = open(path, &self.copied, options)?;
             let mut file = FileReport { path: named(path), rows: 0, broken: 0 };
@@ -147,7 +154,7 @@ impl Inputs {
                         None
                     }
                     Next::Other => {
-                        report.left_out.other_events += 1;
+                        report.other_event(&record.event_name);
                         None
                     }
                 };
@@ -164,9 +171,16 @@ impl Inputs {
                     }
                 }
             }
+            seen.extend(table.seen());
             report.files.push(file);
         }
         go_on(progress(report.rows))?;
+        if options.extract.is_some()
+            && let Some(path) = self.paths.first()
+            && let Some(role) = ALL.into_iter().find(|&role| options.columns.is_named(role) && !seen.contains(&role))
+        {
+            return Err(never_seen(path, role, &options.columns));
+        }
         judge(report.rows, report.broken, &report.first_broken, config.max_bad, false)
     }
 }
@@ -176,16 +190,28 @@ fn go_on(flow: ControlFlow<()>) -> Result<()> {
     if flow.is_break() { Err(Error::interrupted()) } else { Ok(()) }
 }
 
-fn open(path: &Path, copied: &Copied, options: &Options) -> Result<LogTable> {
-    match copied.iter().find(|(other, _)| other == path) {
+pub(super) fn open(path: &Path, copied: &Copied, options: &Options) -> Result<LogTable> {
+    match reader(path, copied)? {
         None => LogTable::open(path, options),
-        Some((_, copied)) => {
-            let failed = |source| Error::io(path, "read", source);
-            let mut file = copied.try_clone().map_err(failed)?;
-            file.seek(SeekFrom::Start(0)).map_err(failed)?;
-            LogTable::read(path, Box::new(BufReader::with_capacity(256 * 1024, file)), options)
-        }
+        Some(reader) => LogTable::read(path, reader, options),
     }
+}
+
+/// Opens a log as a plain table.
+pub(super) fn open_table(path: &Path, copied: &Copied, options: &Options) -> Result<Table> {
+    match reader(path, copied)? {
+        None => Table::open(path, &options.table()),
+        Some(reader) => Table::read(path, reader, &options.table()),
+    }
+}
+
+/// Returns a reader of the copy of a stream, from its beginning.
+fn reader(path: &Path, copied: &Copied) -> Result<Option<Box<dyn BufRead + Send>>> {
+    let Some((_, copied)) = copied.iter().find(|(other, _)| other == path) else { return Ok(None) };
+    let failed = |source| Error::io(path, "read", source);
+    let mut file = copied.try_clone().map_err(failed)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    Ok(Some(Box::new(BufReader::with_capacity(256 * 1024, file))))
 }
 
 /// Copies a stream, decompressed, to an unnamed file.

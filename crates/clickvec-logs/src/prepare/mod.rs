@@ -1,5 +1,6 @@
 //! Preparing a log: raw logs in, tables of counted pairs out.
 
+mod clicked_column;
 mod config;
 mod deferred;
 mod inputs;
@@ -94,7 +95,9 @@ pub fn prepare(
         (None, _) => None,
     };
 
-    let inputs = Inputs::open(config, &options, &folder)?;
+    let copied = inputs::copy_streams(config, &folder)?;
+    report.read_as_clicked = clicked_column::settle(config, &copied, &mut options)?;
+    let inputs = Inputs::open(config, &options, copied)?;
     check_columns(config, &inputs, &options, titles.is_some(), queries.is_some())?;
     let has_users = inputs.has(Role::User);
     let min_users = match config.min_users {
@@ -164,6 +167,7 @@ pub fn prepare(
     report.left_out = LeftOut { headers, other_events, ..found.left_out };
     report.personal = found.personal;
     report.searches = found.searches;
+    report.null_texts = found.null_texts;
     report.clicks = found.clicks;
     report.users = has_users.then(|| Count::from(&found.users));
     report.items = inputs.has(Role::Item).then(|| Count::from(&found.items));

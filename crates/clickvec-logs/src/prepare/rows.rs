@@ -1,5 +1,7 @@
 //! From rows to counts.
 
+use std::collections::BTreeMap;
+
 use clickvec_tables::table::RowFault;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -11,6 +13,7 @@ use crate::Result;
 use crate::columns::Role;
 use crate::distinct::Distinct;
 use crate::error::bad_value;
+use crate::events::Event;
 use crate::gather::{Gatherer, Sighting};
 use crate::join::Searches;
 use crate::privacy::{self, Removed};
@@ -39,6 +42,7 @@ pub(super) struct Found {
     pub(super) times: Option<(Time, Time)>,
     /// Rows that are a search, which clicks refer to.
     pub(super) searches: u64,
+    pub(super) null_texts: BTreeMap<&'static str, u64>,
 }
 
 impl Found {
@@ -76,6 +80,7 @@ impl Found {
             Reason::WithoutQuery => &mut left.without_query,
             Reason::OnlyPersonal => &mut left.only_personal,
             Reason::WithoutItem => &mut left.without_item,
+            Reason::NullText => &mut left.null_text,
             Reason::WithoutTitle => {
                 seen.item.into_iter().for_each(|item| self.without_title.add(item));
                 &mut left.without_title
@@ -108,6 +113,7 @@ impl<'a> Counter<'a> {
             has_count: has(Role::Count),
             query: String::new(),
             title: String::new(),
+            null_texts: BTreeMap::new(),
         };
         Counter { reader, found: Found::default() }
     }
@@ -118,7 +124,7 @@ impl<'a> Counter<'a> {
     }
 
     pub(super) fn finish(self) -> Found {
-        self.found
+        Found { null_texts: self.reader.null_texts, ..self.found }
     }
 
     /// Counts a row. Returns its fault, if it has one; a row that merely is not a click is counted here.
@@ -130,7 +136,7 @@ impl<'a> Counter<'a> {
         gatherer: &mut Gatherer,
         options: &Options,
     ) -> Result<Option<RowFault>> {
-        if record.is_search {
+        if record.is_search() {
             self.found.searches += 1;
             return Ok(None);
         }
@@ -204,6 +210,7 @@ struct Reader<'a> {
     has_count: bool,
     query: String,
     title: String,
+    null_texts: BTreeMap<&'static str, u64>,
 }
 
 impl Reader<'_> {
@@ -231,6 +238,10 @@ impl Reader<'_> {
         if !self.query.chars().any(char::is_alphanumeric) {
             return without(removed, None, Reason::WithoutQuery);
         }
+        if let Some(null) = text::null(&self.query) {
+            *self.null_texts.entry(null).or_default() += 1;
+            return without(removed, None, Reason::NullText);
+        }
         if !self.config.keep_personal {
             removed = privacy::remove_personal(&mut self.query);
             if self.query.is_empty() {
@@ -256,6 +267,10 @@ impl Reader<'_> {
         if self.title.is_empty() {
             return without(removed, hash, Reason::WithoutItem);
         }
+        if let Some(null) = text::null(&self.title) {
+            *self.null_texts.entry(null).or_default() += 1;
+            return without(removed, hash, Reason::NullText);
+        }
         let part = match (self.config.split, values.time) {
             (Split::After(after), Some(time)) => u8::from(time >= after),
             _ => 0,
@@ -275,20 +290,21 @@ impl Reader<'_> {
             None => 1,
             Some(text) => count_of(text).ok_or_else(|| bad(Role::Count, text))?,
         };
-        let (shown, clicks) = match record.get(Role::Clicked) {
-            None if self.has_clicked => return Err(bad(Role::Clicked, "")),
-            None => (count, count),
-            Some(text) => match clicked(text.trim(), options.judgments) {
-                Some(Clicked::No) => (count, 0),
-                Some(Clicked::Yes) => (count, count),
-                Some(Clicked::Event) => (0, count),
+        let (shown, clicks) = match (record.event, record.get(Role::Clicked)) {
+            (Some(Event::Clicks(clicks)), _) => (0, clicks),
+            (Some(Event::Showing | Event::Search), _) => (1, 0),
+            (None, None) if self.has_clicked => return Err(bad(Role::Clicked, "")),
+            (None, None) => (count, count),
+            (None, Some(text)) => match clicked(text.trim(), options.judgments) {
+                Some(true) => (count, count),
+                Some(false) => (count, 0),
                 None => return Err(bad(Role::Clicked, text)),
             },
         };
         let position = match (self.config.position_weighting, record.get(Role::Position)) {
             (None, _) => 0,
             (Some(_), text) => {
-                let position = text.and_then(|text| text.trim().parse::<u64>().ok());
+                let position = text.and_then(|text| whole(text)?.parse::<u64>().ok());
                 let text = text.unwrap_or_default();
                 position.ok_or_else(|| bad(Role::Position, text))?.min(u64::from(MAX_POSITION)) as u16
             }
@@ -312,13 +328,6 @@ struct Values {
     time: Option<Time>,
 }
 
-enum Clicked {
-    No,
-    Yes,
-    /// Other rows say what was shown.
-    Event,
-}
-
 /// What is wrong with the value of a count, a click or a time. Other roles take any text, or (positions) are not always read.
 pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
     let is_fine = match role {
@@ -331,24 +340,34 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
 }
 
 fn count_of(text: &str) -> Option<u64> {
-    text.trim().parse().ok().filter(|count| *count <= MAX_COUNT)
+    whole(text)?.parse().ok().filter(|count| *count <= MAX_COUNT)
 }
 
-fn clicked(text: &str, judgments: bool) -> Option<Clicked> {
+/// Returns whether a field says that it was clicked.
+pub(super) fn clicked(text: &str, judgments: bool) -> Option<bool> {
     match text {
-        "0" => return Some(Clicked::No),
-        "1" => return Some(Clicked::Yes),
-        "click" => return Some(Clicked::Event),
+        "0" => return Some(false),
+        "1" => return Some(true),
         _ => {}
     }
     if judgments {
-        let grade = text.parse::<i64>().ok()?;
-        return Some(if grade >= 1 { Clicked::Yes } else { Clicked::No });
+        return text.parse::<i64>().ok().map(|grade| grade >= 1);
     }
     let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    match () {
-        () if is(&["false", "no", "f", "n"]) => Some(Clicked::No),
-        () if is(&["true", "yes", "t", "y"]) => Some(Clicked::Yes),
-        () => None,
+    match whole(text) {
+        Some("0") => Some(false),
+        Some("1") => Some(true),
+        _ if is(&["false", "no", "f", "n"]) => Some(false),
+        _ if is(&["true", "yes", "t", "y"]) => Some(true),
+        _ => None,
+    }
+}
+
+/// Returns a whole number without its fraction of zeros: where a column has missing numbers, some programs write all as fractions.
+fn whole(text: &str) -> Option<&str> {
+    let text = text.trim();
+    match text.split_once('.') {
+        None => Some(text),
+        Some((whole, zeros)) => zeros.bytes().all(|byte| byte == b'0').then_some(whole),
     }
 }

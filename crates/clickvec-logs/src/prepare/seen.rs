@@ -30,11 +30,12 @@ pub(super) enum Reason {
     OnlyPersonal,
     WithoutItem,
     WithoutTitle,
+    NullText,
 }
 
 impl Reason {
     /// All reasons, in order.
-    pub(super) const ALL: [Reason; 7] = [
+    pub(super) const ALL: [Reason; 8] = [
         Reason::NotClicked,
         Reason::CountZero,
         Reason::WithoutSearch,
@@ -42,6 +43,7 @@ impl Reason {
         Reason::OnlyPersonal,
         Reason::WithoutItem,
         Reason::WithoutTitle,
+        Reason::NullText,
     ];
 }
 

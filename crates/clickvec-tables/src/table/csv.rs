@@ -69,13 +69,13 @@ impl Reader {
             FoundLine::TooLong => return Ok(Next::Broken(RowFault::too_long(self.rows.lines.limit()))),
             FoundLine::Whole => {}
         }
-        if self.rows.is_header(&self.line) {
-            return Ok(Next::Header);
-        }
         if let Some(fault) = self.read_record()? {
             return Ok(Next::Broken(fault));
         }
         let (fields, text) = (&self.fields, &self.fields.text[..self.fields.length]);
+        if fields.count == self.rows.columns && self.rows.is_header((0..fields.count).map(|index| fields.get(index))) {
+            return Ok(Next::Header);
+        }
         if self.rows.refuses_nul() && memchr::memchr(0, text).is_some() {
             return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }

@@ -69,6 +69,15 @@ impl Reader {
         self.objects.iter().any(|object| lookup(object, path).is_some())
     }
 
+    /// Returns the paths of all texts and numbers in the first lines.
+    pub(super) fn leaves(&self) -> Vec<String> {
+        let mut paths = BTreeSet::new();
+        for object in &self.objects {
+            add_leaves(object, "", &mut paths);
+        }
+        paths.into_iter().collect()
+    }
+
     /// Returns whether no first line is an object.
     pub(super) fn has_no_object(&self) -> bool {
         self.objects.is_empty()
@@ -129,6 +138,22 @@ impl Reader {
     }
 }
 
+/// The most paths that are collected.
+const MOST_PATHS: usize = 1_000;
+
+fn add_leaves(value: &Value, path: &str, paths: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                add_leaves(value, &path, paths);
+            }
+        }
+        _ if paths.len() < MOST_PATHS && !path.is_empty() => drop(paths.insert(path.to_owned())),
+        _ => {}
+    }
+}
+
 fn not_json(found: String) -> RowFault {
     RowFault::expected("not a JSON object", "a JSON object", format_args!("{found}; see docs/reference/tables.md"))
 }
@@ -137,6 +162,9 @@ fn not_json(found: String) -> RowFault {
 fn no_text(value: &Value) -> Option<&'static str> {
     match value {
         Value::Object(_) => Some("an object"),
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            Some("a list of more than texts and numbers")
+        }
         Value::Number(number) if number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= EXACT) => {
             Some("a number with more digits than readers of JSON keep; put it in quotes")
         }

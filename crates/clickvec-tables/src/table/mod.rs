@@ -46,7 +46,7 @@ pub use field::{Field, field_names, repeated_in_field};
 pub use format::{Format, MAX_LINE_BYTES, Options, Width};
 pub use head::{is_parquet, is_tensors, is_utf16};
 pub use json::{lookup, scalar};
-pub use names::{is_header, shown_names};
+pub use names::{CLICKED, GRADES, is_header, plain_name, says_clicked, says_grade, shown_names};
 #[cfg(feature = "parquet")]
 pub use parquet::{guard_parquet, open_parquet, parquet_error};
 pub use record::{Next, Record, RowFault};
@@ -62,6 +62,8 @@ pub struct Table {
     names: Vec<String>,
     /// The names of the selected columns, and whether they are required.
     selected: Vec<(String, bool)>,
+    /// How often [`Table::next_row`] found the header again.
+    repeated_headers: u64,
 }
 
 enum Form {
@@ -93,7 +95,13 @@ impl Table {
     #[cfg(feature = "parquet")]
     fn open_parquet(path: &Path) -> Result<Table> {
         let (reader, names) = parquet::Reader::open(path)?;
-        Ok(Table { path: path.to_owned(), form: Form::Parquet(reader), names, selected: Vec::new() })
+        Ok(Table {
+            path: path.to_owned(),
+            form: Form::Parquet(reader),
+            names,
+            selected: Vec::new(),
+            repeated_headers: 0,
+        })
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -125,7 +133,8 @@ impl Table {
             None => head::guess(path, &head)?,
         };
         let source: Source = Box::new(Cursor::new(head).chain(source));
-        let table = |form, names| Table { path: path.to_owned(), form, names, selected: Vec::new() };
+        let table =
+            |form, names| Table { path: path.to_owned(), form, names, selected: Vec::new(), repeated_headers: 0 };
         if format == Format::Json {
             let (reader, names) = json::Reader::new(path, Lines::new(source, options.max_row_bytes))?;
             return Ok(table(Form::Json(reader), names));
@@ -143,7 +152,8 @@ impl Table {
             (None, _) => tsv::names(&header),
         };
         let (columns, width) = (names.len(), options.width);
-        let rows = Rows { lines, header, columns, selected: Vec::new(), required: 0, width };
+        let bare = names.iter().map(|name| separated::bare_name(name)).collect();
+        let rows = Rows { lines, names: bare, columns, selected: Vec::new(), required: 0, width };
         let form = match format {
             Format::Csv => Form::Csv(Box::new(csv::Reader::new(rows, delimiter))),
             _ => Form::Tsv(tsv::Reader::new(rows)),
@@ -159,6 +169,19 @@ impl Table {
     /// Returns the names of all columns; of JSON lines, those of the first thousand.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Returns the columns whose fields are texts or numbers: in JSON lines the paths of such members, in other forms all names.
+    pub fn paths(&self) -> Vec<String> {
+        match &self.form {
+            Form::Json(reader) => reader.leaves(),
+            _ => self.names.clone(),
+        }
+    }
+
+    /// Returns how often [`Table::next_row`] found the header again, as in concatenated files.
+    pub fn repeated_headers(&self) -> u64 {
+        self.repeated_headers
     }
 
     /// Returns whether there is a column of this name; in JSON lines, whether one of the first thousand has it.
@@ -271,19 +294,20 @@ impl Table {
         }
     }
 
-    /// Reads the next row, for a reader that refuses what is no row; false at the end.
+    /// Reads the next row, for a reader that refuses broken ones; false at the end. A repeated header is left out and counted.
     ///
     /// # Errors
     ///
-    /// Those of [`Table::next`], and [`ErrorKind::Malformed`] for a broken row or a repeated header.
+    /// Those of [`Table::next`], and [`ErrorKind::Malformed`] for a broken row.
     pub fn next_row(&mut self, record: &mut Record) -> Result<bool> {
-        let fault = match self.next(record)? {
-            Next::Row => return Ok(true),
-            Next::End => return Ok(false),
-            Next::Header => RowFault::header_again(),
-            Next::Broken(fault) => fault,
-        };
-        Err(fault.at_line(&self.path, record.line))
+        loop {
+            match self.next(record)? {
+                Next::Row => return Ok(true),
+                Next::End => return Ok(false),
+                Next::Header => self.repeated_headers += 1,
+                Next::Broken(fault) => return Err(fault.at_line(&self.path, record.line)),
+            }
+        }
     }
 
     /// Checks at the end of JSON lines that every required column occurred.

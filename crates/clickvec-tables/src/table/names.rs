@@ -39,6 +39,46 @@ const PARTS_OF_NAMES: [&str; 30] = [
     "day",
 ];
 
+/// The usual names of a column that says whether a title was clicked.
+pub const CLICKED: [&str; 9] =
+    ["clicked", "isclick", "isclicked", "click", "wasclicked", "hasclick", "hasclicked", "clickflag", "clickedflag"];
+
+/// The usual names of a column of grades.
+pub const GRADES: [&str; 12] = [
+    "grade",
+    "relevance",
+    "relevancegrade",
+    "relevancelabel",
+    "relevancescore",
+    "isrelevant",
+    "relevant",
+    "rating",
+    "judgment",
+    "judgement",
+    "label",
+    "gain",
+];
+
+/// Returns a name in small letters and without what separates words.
+pub fn plain_name(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns a name as [`plain_name`] does; of a path of members, its last one.
+fn last_plain(name: &str) -> String {
+    plain_name(name.rsplit('.').next().unwrap_or(name))
+}
+
+/// Returns whether the name of a column suggests that it says what was clicked.
+pub fn says_clicked(name: &str) -> bool {
+    CLICKED.contains(&&*last_plain(name))
+}
+
+/// Returns whether the name of a column suggests that it has grades.
+pub fn says_grade(name: &str) -> bool {
+    GRADES.contains(&&*last_plain(name))
+}
+
 /// Returns whether these are names of columns, and not the first row of a log without a header.
 pub fn is_header(names: &[String]) -> bool {
     let known = |name: &String| {

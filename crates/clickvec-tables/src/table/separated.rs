@@ -7,8 +7,8 @@ use super::{Lines, Source};
 /// The lines of a table of separated values, and the columns to read from them.
 pub(super) struct Rows {
     pub(super) lines: Lines<Source>,
-    /// The header, which is told apart if it occurs again.
-    pub(super) header: Vec<u8>,
+    /// The names in the header, which is told apart if it occurs again.
+    pub(super) names: Vec<String>,
     /// The number of columns in the header.
     pub(super) columns: usize,
     /// The columns that were selected, in this order.
@@ -16,6 +16,18 @@ pub(super) struct Rows {
     /// The number of columns that a row must have for [`Width::Required`].
     pub(super) required: usize,
     pub(super) width: Width,
+}
+
+/// Returns whether a field is the name of a column.
+fn is_name(field: &[u8], name: &str) -> bool {
+    let field = field.trim_ascii();
+    let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field);
+    field.trim_ascii().eq_ignore_ascii_case(name.as_bytes())
+}
+
+/// Returns a name as [`is_name`] compares it.
+pub(super) fn bare_name(name: &str) -> String {
+    name.trim().trim_matches('"').trim().to_owned()
 }
 
 impl Rows {
@@ -27,9 +39,11 @@ impl Rows {
         }
     }
 
-    /// Returns whether a line is the header once more, perhaps with a byte order mark. A single name could be a query.
-    pub(super) fn is_header(&self, line: &[u8]) -> bool {
-        self.columns > 1 && line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) == self.header
+    /// Returns whether the fields of a row are the names of the header once more, in any case and quoted or not. A single name
+    /// could be a query.
+    #[inline]
+    pub(super) fn is_header<'f>(&self, fields: impl Iterator<Item = &'f [u8]>) -> bool {
+        self.columns > 1 && fields.zip(&self.names).all(|(field, name)| is_name(field, name))
     }
 
     /// Returns whether a NUL byte breaks a row: in raw logs it is a sign of damage, in titles a character like any other.

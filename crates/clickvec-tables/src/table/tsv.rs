@@ -34,9 +34,6 @@ impl Reader {
             FoundLine::TooLong => return Ok(Next::Broken(RowFault::too_long(self.rows.lines.limit()))),
             FoundLine::Whole => {}
         }
-        if self.rows.is_header(&bytes) {
-            return Ok(Next::Header);
-        }
         if self.rows.refuses_nul() && memchr::memchr(0, &bytes).is_some() {
             return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));
         }
@@ -46,6 +43,11 @@ impl Reader {
         self.starts.extend(memchr::memchr_iter(b'\t', &bytes).take(self.rows.columns + 1).map(|tab| tab as u32 + 1));
         let fields = self.starts.len();
         self.starts.push(bytes.len() as u32 + 1);
+        let field = |ends: &[u32]| &bytes[ends[0] as usize..ends[1] as usize - 1];
+        if fields == self.rows.columns && self.rows.is_header(self.starts.windows(2).map(field)) {
+            record.text = String::from_utf8(bytes).unwrap_or_default();
+            return Ok(Next::Header);
+        }
         let count = || memchr::memchr_iter(b'\t', &bytes).count() + 1;
         if let Some(fault) = self.rows.misfit(fields, count) {
             return Ok(Next::Broken(fault));

@@ -6,7 +6,7 @@ use super::Weighting;
 use crate::Result;
 use crate::tables::{RowFault, Skipped};
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Field, Next, Options, Record, Table};
+use clickvec_tables::table::{Field, Next, Options, Record, Table, says_clicked, says_grade};
 use clickvec_tables::{Error, ErrorKind};
 
 /// A clicked pair, which lives until the next one is read.
@@ -61,7 +61,7 @@ enum RowKind {
 
 impl ClickReader {
     /// Returns a reader of a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and
-    /// `rare`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
+    /// `rare`, or another usual name for `clicked`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
     /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`, or 1 click with
     /// [`Weighting::Binary`]. Rows whose `clicked` is 0 are no clicks, and are counted and left out.
@@ -85,11 +85,12 @@ impl ClickReader {
         let weight = table.column("weight")?;
         let count = if weighting.reads_counts() { table.column("count")? } else { None };
         let clicks = table.column("count")?;
-        let clicked = table.column("clicked")?;
+        let clicked = table.names().iter().find(|name| says_clicked(name)).cloned();
+        let clicked = clicked.map(|name| table.require(&name)).transpose()?;
         // Else a title with grade 0 would be learnt as one that was clicked.
         let is_counted = weight.is_some() || clicks.is_some() || clicked.is_some();
-        if !is_counted && table.has("grade") {
-            let found = "judged titles: the column `grade`";
+        if let Some(grade) = table.names().iter().find(|name| !is_counted && says_grade(name)) {
+            let found = format!("judged titles: the column `{}`", shortened(grade.trim()));
             let error = Error::expected(ErrorKind::Malformed, "clicks", found);
             let help = "if these are clicks, rename it; see docs/reference/tables.md";
             return Err(error.help(help).at(table.path()));
@@ -203,8 +204,8 @@ fn number(column: &'static str, field: &str) -> Result<f64, RowFault> {
 fn yes_or_no(column: &'static str, field: &str) -> Result<bool, RowFault> {
     let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
     match () {
-        () if is(&["1", "true", "yes", "t", "y"]) => Ok(true),
-        () if is(&["0", "false", "no", "f", "n"]) => Ok(false),
+        () if is(&["1", "1.0", "true", "yes", "t", "y"]) => Ok(true),
+        () if is(&["0", "0.0", "false", "no", "f", "n"]) => Ok(false),
         () => {
             let expected = format_args!("0 or 1 in column `{column}`");
             Err(RowFault::expected("bad flag", expected, format_args!("`{}`", shortened(field))))
@@ -277,6 +278,8 @@ mod tests {
 
     #[test]
     fn what_was_shown_and_not_clicked_is_no_click() {
+        let usual = b"query\ttitle\tIs_Click\na\tb\t1\na\tc\t0.0\n";
+        assert_eq!(clicks(usual, Weighting::Log).0.len(), 1);
         let bytes = b"query\ttitle\tclicked\trare\na\tb\t1\t0\na\tc\t0\t0\nd\te\tyes\t1\nf\tg\tmaybe\t0\nh\ti\t1\t\n";
         let mut reader = ClickReader::from_table(table(bytes), TITLE, Weighting::Log).unwrap();
         let mut found = Vec::new();

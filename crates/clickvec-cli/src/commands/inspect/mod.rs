@@ -8,7 +8,7 @@ mod ranker;
 mod rows;
 mod table;
 
-pub(super) use table::{has_rare, looks_judged, looks_raw};
+pub(super) use table::{has_rare, looks_raw};
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -31,14 +31,6 @@ pub(super) struct Table {
     names: Vec<String>,
 }
 
-/// Returns whether a file has the columns of judged titles, among them `grade`, and none that only logs have.
-pub(crate) fn looks_judged(path: &Path) -> bool {
-    guess::header(path).is_some_and(|guess::Header { kind, names, .. }| {
-        let logged = ["count", "clicks", "weight", "clicked"];
-        kind == Kind::Judged && has(&names, "grade") && !logged.iter().any(|name| has(&names, name))
-    })
-}
-
 /// Returns whether a file has the marks of rare queries that `prepare --private` writes.
 pub(crate) fn has_rare(path: &Path) -> bool {
     guess::header(path).is_some_and(|guess::Header { kind, names, .. }| kind == Kind::Clicks && has(&names, "rare"))

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clickvec_logs::columns::{self, Columns, Role};
+use clickvec_logs::events::Action;
 use clickvec_logs::preset::{self, Preset};
 use clickvec_logs::robots::Limits;
 use clickvec_logs::tables::{Format, Options};
@@ -14,6 +14,9 @@ use clickvec_tables::titles::Titles;
 
 use crate::columns::ColumnNames;
 use crate::output;
+
+/// The most clicks that an action counts as.
+const MOST_CLICKS: u64 = 1000;
 
 /// Turn raw logs into counted pairs of query and title for `train`.
 ///
@@ -37,9 +40,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = form)]
     format: Option<Form>,
 
-    /// The source of the log, if its form is known.
-    #[arg(long, value_name = "PRESET", value_parser = preset())]
-    preset: Option<Preset>,
+    /// The source of the log, if its form is known. `ubi:add_to_cart=3,purchase=10` counts other actions of UBI as clicks.
+    #[arg(long, value_name = "PRESET[:ACTION=CLICKS,…]", value_parser = preset, long_help = preset_help())]
+    preset: Option<(Preset, Vec<Action>)>,
 
     #[command(flatten)]
     columns: ColumnsOption,
@@ -115,7 +118,7 @@ pub(crate) struct Args {
 pub(crate) struct ColumnsOption {
     /// Columns that have other names than usual, as in `query=search_term,item=sku`; may be repeated. The usual names are query, title, item,
     /// clicked, count, position, time, user and session; and, of other tables, query_id, titles.id and titles.title. A column that is
-    /// named must exist. A list without `=`, as in `query,title,-`, has the names of all columns of logs without a header.
+    /// named must exist; `clicked=-` means that no column says what was clicked. A list without `=`, as in `query,title,-`, has the names of all columns of logs without a header.
     #[arg(long, value_name = "COLUMN=NAME,…", value_parser = log_columns)]
     columns: Vec<LogColumns>,
 }
@@ -142,8 +145,10 @@ impl ColumnsOption {
     pub(crate) fn for_log(&self) -> Columns {
         let mut columns = Columns::default();
         for role in columns::ALL {
-            if let Some(name) = self.name(Column::Log(role)) {
-                columns.name(role, name);
+            match self.name(Column::Log(role)) {
+                Some(name) if name == "-" => columns.leave_out(role),
+                Some(name) => columns.name(role, name),
+                None => {}
             }
         }
         columns
@@ -196,22 +201,44 @@ fn log_columns(text: &str) -> Result<LogColumns, String> {
     ColumnNames::parse(text, &known).map(LogColumns::Some)
 }
 
-/// Returns a parser of presets, with a line of help for each.
-pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
-    let about = |preset| match preset {
-        Preset::Ubi => "User Behavior Insights: dumps of ubi_queries and ubi_events",
+/// Returns what a preset reads.
+fn about(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Ubi => {
+            "User Behavior Insights: dumps of ubi_queries and ubi_events, or the tables of its data generator"
+        }
         Preset::Ga4 => "Events of Google Analytics 4, exported from BigQuery as JSON lines",
         Preset::Snowplow => "Enriched events of Snowplow as JSON lines",
         Preset::Orcas => "ORCAS; needs --titles msmarco-docs.tsv",
         Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; needs --queries and --titles collection.tsv",
         Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; needs --queries and --titles msmarco-docs.tsv",
         Preset::Aol => "The AOL log of 2006; needs --titles or --item-as-title",
+    }
+}
+
+fn preset_help() -> String {
+    let presets = preset::ALL.map(|preset| format!("- {}: {}", preset.name(), about(preset)));
+    let first = "The source of the log, if its form is known. `ubi:add_to_cart=3,purchase=10` counts other actions of UBI as \
+        clicks. Presets:";
+    format!("{first}\n\n{}", presets.join("\n"))
+}
+
+/// Parses a preset, and the actions of UBI that count as clicks.
+fn preset(text: &str) -> Result<(Preset, Vec<Action>), String> {
+    let (name, actions) = text.split_once(':').map_or((text, None), |(name, actions)| (name, Some(actions)));
+    let Some(preset) = preset::ALL.into_iter().find(|preset| preset.name() == name) else {
+        let names = preset::ALL.map(Preset::name).join(", ");
+        return Err(format!("expected one of {names}"));
     };
-    let values = preset::ALL.map(|preset| PossibleValue::new(preset.name()).help(about(preset)));
-    PossibleValuesParser::new(values).try_map(|found| {
-        let preset = preset::ALL.into_iter().find(|preset| preset.name() == found);
-        preset.ok_or("expected one of the possible values")
-    })
+    let mut counted = Vec::new();
+    for pair in actions.into_iter().flat_map(|actions| actions.split(',')) {
+        let action = pair.split_once('=').and_then(|(name, clicks)| {
+            let clicks = clicks.parse::<u64>().ok().filter(|clicks| *clicks <= MOST_CLICKS)?;
+            (preset == Preset::Ubi && !name.is_empty()).then(|| (name.to_owned(), clicks))
+        });
+        counted.push(action.ok_or("expected ubi:ACTION=CLICKS,… with whole numbers of at most 1000")?);
+    }
+    Ok((preset, counted))
 }
 
 impl Args {
@@ -252,11 +279,12 @@ impl Args {
         let max_queries = self.max_queries.unwrap_or_default();
         // A plain 0 means no limit at all; another limit for the log leaves the one a day as it is.
         let day = max_queries.day.unwrap_or(if max_queries.log == Some(0) { 0 } else { DEFAULT_PER_DAY });
+        let actions = self.preset.as_ref().map_or_else(Vec::new, |(_, actions)| actions.clone());
         let keeps = |what: &str| self.keep.iter().any(|keep| keep == what);
         Ok(Config {
             inputs: self.logs.clone(),
-            table: Options { format, delimiter, header, columns, extract: None, short_rows: false, judgments: false },
-            preset: self.preset,
+            table: Options { format, delimiter, header, columns, actions, ..Options::default() },
+            preset: self.preset.as_ref().map(|(preset, _)| *preset),
             titles,
             queries: self.queries.clone(),
             item_as_title: self.item_as_title,

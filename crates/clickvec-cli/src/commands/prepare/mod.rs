@@ -15,7 +15,7 @@ use maud::html;
 
 pub(crate) use args::{Args, ColumnsOption};
 
-use super::inspect::{has_rare, looks_judged};
+use super::inspect::has_rare;
 use crate::answer::Answer;
 use crate::outputs::Kind;
 use crate::{input, output, outputs, page, progress};
@@ -29,13 +29,6 @@ const EPOCH: &str = "1970-01-01";
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     check(&args)?;
-    if let Some(judged) = args.logs.iter().find(|log| looks_judged(log)) {
-        bail!(
-            "{}: expected a log, found judged titles: the column `grade`, and no counts, users or times; if these are clicks, rename \
-             the column",
-            output::path(judged)
-        );
-    }
     if let Some(private) = args.logs.iter().find(|log| has_rare(log)) {
         bail!(
             "{}: expected a raw log, found what `prepare --private` wrote, whose marks of rare queries would be lost; prepare the \

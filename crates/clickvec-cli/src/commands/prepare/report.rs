@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clickvec_logs::Report;
 use clickvec_logs::report::{Bar, BrokenRow, Count, Counts, Histogram, PositionReport, SideTable};
+use clickvec_tables::shown::shortened;
 use serde::Serialize;
 
 use super::args::Args;
@@ -67,6 +68,12 @@ pub(super) fn shown(args: &Args, report: &Report, time: Duration) -> Shown {
         shown.paragraph(format!("{}: written; {}", path.display(), counts(written)));
     }
     shown.paragraph(privacy(args, report));
+    if let Some(name) = &report.read_as_clicked {
+        shown.paragraph(format!(
+            "column `{}`: read as whether a title was clicked; `--columns clicked=-` takes every row as a click",
+            output::printable(name)
+        ));
+    }
     if !report.looks_like_user.is_empty() {
         let names: Vec<String> = report.looks_like_user.iter().map(|name| format!("`{name}`")).collect();
         shown.paragraph(format!(
@@ -208,6 +215,7 @@ pub(super) fn most_left_out(args: &Args, report: &Report) -> Option<String> {
         ("broken", report.broken),
         ("without a query", left.without_query + left.only_personal),
         ("without their search", left.without_search),
+        ("with a query or title that means nothing", left.null_text),
         ("items without a title", left.without_title),
         ("with a count of 0", left.count_zero),
     ];
@@ -293,6 +301,12 @@ fn facts(report: &Report) -> Vec<(String, String)> {
 /// Returns why rows, queries and pairs were left out, with their numbers.
 fn left_out(report: &Report) -> Vec<(String, String)> {
     let left = &report.left_out;
+    let named = |name: String, count: &u64| format!("{name} {}", output::count(*count));
+    let events: Vec<_> =
+        report.other_event_names.iter().map(|(name, n)| named(format!("`{}`", shortened(name)), n)).collect();
+    let nulls: Vec<_> = report.null_texts.iter().map(|(null, n)| named(format!("`{null}`"), n)).collect();
+    let event = &format!("event unknown to the preset{}", listed(&events));
+    let null = &format!("query or title that means nothing{}", listed(&nulls));
     let rows = [
         ("shown, not clicked", left.not_clicked),
         ("repeated header", left.headers),
@@ -303,7 +317,8 @@ fn left_out(report: &Report) -> Vec<(String, String)> {
         ("no item or title", left.without_item),
         ("item without a title", left.without_title),
         ("count of 0", left.count_zero),
-        ("event unknown to the preset", left.other_events),
+        (event, left.other_events),
+        (null, left.null_text),
     ];
     let rows = rows.into_iter().filter(|&(_, count)| count > 0);
     let mut all: Vec<_> = rows.map(|(reason, count)| (reason.to_owned(), output::counted(count, "row"))).collect();
@@ -312,6 +327,11 @@ fn left_out(report: &Report) -> Vec<(String, String)> {
         all.push((format!("query of fewer than {least} users"), counts(&report.too_few_users)));
     }
     all
+}
+
+/// Returns `: a, b`, or nothing.
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) }
 }
 
 /// Returns the histograms with their names.
