@@ -222,8 +222,8 @@ impl LineReader {
         if line == 1 && is_utf16(&self.bytes) {
             return Err(Error::new(ErrorKind::Malformed, UTF_16).at(&self.path));
         }
-        let text = std::str::from_utf8(&self.bytes)
-            .map_err(|error| RowFault::not_utf8(error.valid_up_to() + 1).at_line(&self.path, line))?;
+        let text =
+            std::str::from_utf8(&self.bytes).map_err(|_| RowFault::not_utf8(&self.bytes).at_line(&self.path, line))?;
         Ok(Some(text.to_owned()))
     }
 }

@@ -45,6 +45,16 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     note_ids(files.judged, "left out", &set.titles_without_text, "judged title", "without a text");
     note_ids(files.judged, "left out", &set.queries_without_titles, "query", "with no judged title left");
     note_ids(files.topics.unwrap_or(files.judged), "has", &set.queries_without_judgments, "query", "without judgments");
+    if set.negative_grades > 0 {
+        let (grades, are) = (
+            output::counted(set.negative_grades, "negative grade"),
+            output::agreeing(set.negative_grades, "is", "are"),
+        );
+        output::note(format_args!(
+            "{path}: {grades} {are} read as 0; trec_eval's bpref and judged@k take such titles as not judged, so leave them out to \
+             compare"
+        ));
+    }
     if set.untitled > 0 {
         let untitled = output::counted(set.untitled, "judged document");
         output::note(format_args!("{path}: {untitled} without a title; the text is used instead"));

@@ -7,7 +7,7 @@ use super::Agreement;
 use clickvec_tables::Result;
 use clickvec_tables::memory::NoRoom;
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Field, Record, RowFault, Table};
+use clickvec_tables::table::{Field, Record, RowFault, Table, says_grade};
 
 /// The best grade there is: perfect.
 pub const MAX_GRADE: u8 = 10;
@@ -78,6 +78,10 @@ pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
     let (mut record, mut joined) = (Record::default(), String::new());
     while table.next_row(&mut record)? {
         let get = |column| record.get(column).unwrap_or_default();
+        // Spreadsheets leave empty rows behind.
+        if [query, grade].into_iter().all(|column| get(column).trim().is_empty()) {
+            continue;
+        }
         if get(grade).trim().is_empty() {
             builder.judgments.ungraded += 1;
             continue;
@@ -91,7 +95,15 @@ pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
             grade: get(grade),
         })?;
     }
+    // A repeated header is a line that occurred before.
+    builder.judgments.duplicates += table.repeated_headers();
     Ok(builder.finish())
+}
+
+/// Selects the column of grades: `grade`, or another usual name of it.
+pub(super) fn require_grade(table: &mut Table) -> Result<usize> {
+    let other = table.names().iter().find(|name| says_grade(name)).filter(|_| !table.has("grade")).cloned();
+    table.require(other.as_deref().unwrap_or("grade"))
 }
 
 fn required_if_there(table: &mut Table, name: &str) -> Result<Option<usize>> {

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged};
+use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged, require_grade};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
 use clickvec_tables::shown::{listed, shortened};
-use clickvec_tables::table::{Options, Record, RowFault, SHOWN_SKIPPED_LINES, Table};
+use clickvec_tables::table::{Format, Options, Record, RowFault, SHOWN_SKIPPED_LINES, Table, has_quotes, plain_name};
 use clickvec_tables::titles::{CORPUS, TitleReader, Titles, beir_file, not_beir, repeated_id};
 use clickvec_tables::{Error, ErrorKind, Result, files};
 
@@ -20,6 +20,8 @@ const QRELS: &str = "qrels";
 const TEST: &str = "test.tsv";
 /// How many names of files a message shows.
 const SHOWN_NAMES: usize = 10;
+/// Other usual names of the column `title_id`.
+const IDS: [&str; 5] = ["titleid", "docid", "documentid", "itemid", "productid"];
 /// The columns of BEIR judgments.
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
 
@@ -56,6 +58,8 @@ pub struct TestSet {
     pub queries_without_judgments: Ids,
     /// The number of titles without a title text in a BEIR corpus, which are judged by their body text.
     pub untitled: u64,
+    /// The number of negative grades, which are read as 0.
+    pub negative_grades: u64,
 }
 
 /// The form of a test set.
@@ -155,14 +159,18 @@ pub fn read_test_set_for_runs(files: &TestSetFiles<'_>) -> Result<TestSet> {
     }
     let mut judgments = Judgments::default();
     let mut positions: HashMap<String, usize> = HashMap::new();
-    for Qrel { query_id, title_id, grade } in read_qrels(reader, path)? {
+    let mut negative_grades = 0;
+    for qrel in read_qrels(reader, path)? {
+        let grade = qrel.grade_from_0();
+        negative_grades += u64::from(qrel.grade < 0);
+        let Qrel { query_id, title_id, .. } = qrel;
         let query = *positions.entry(query_id).or_insert_with_key(|id| {
             judgments.queries.push(JudgedQuery { id: id.clone(), text: id.clone(), titles: Vec::new() });
             judgments.queries.len() - 1
         });
         judgments.queries[query].titles.push(JudgedTitle { id: title_id, text: String::new(), grade });
     }
-    Ok(TestSet::new(Form::Qrels, judgments))
+    Ok(TestSet { negative_grades, ..TestSet::new(Form::Qrels, judgments) })
 }
 
 /// The test set in an opened file, whose first line was looked at.
@@ -247,7 +255,17 @@ fn refuse_topics(files: &TestSetFiles<'_>, form: &str) -> Result<()> {
 
 fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
     refuse_topics(files, "a table")?;
-    let table = Table::read(files.judged, reader, &Options::default())?;
+    let table = if !files::is_stream(files.judged) && has_quotes(files.judged)? {
+        let form = Options { format: Some(Format::Csv), delimiter: Some(b'\t'), ..Options::default() };
+        Table::open(files.judged, &form)?
+    } else {
+        Table::read(files.judged, reader, &Options::default())?
+    };
+    if !table.has(files.field)
+        && let Some(id) = table.names().iter().find(|name| IDS.contains(&&*plain_name(name))).cloned()
+    {
+        return by_id(files, table, &id);
+    }
     let title_ids = table.has("title_id");
     let mut judgments = read_judged(table, files.field)?;
     // A pipe can be read only once, and others need its titles more.
@@ -257,6 +275,36 @@ fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Te
         take_ids(titles, files.field, &mut judgments)?;
     }
     Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
+}
+
+/// The test set in a table of queries, ids of titles and grades, as Quepid exports it; the texts come from the titles.
+fn by_id(files: &TestSetFiles<'_>, mut table: Table, id: &str) -> Result<TestSet> {
+    let Some(titles) = &files.titles else {
+        let expected = "the texts of the titles, of which this table has only the ids";
+        let error = Error::expected(ErrorKind::Setting, expected, "none").at(files.judged);
+        return Err(error.help("name a file of titles"));
+    };
+    let columns = [table.require("query"), table.require(id), require_grade(&mut table)];
+    let [query, id, grade] = columns;
+    let [query, id, grade] = [query?, id?, grade?];
+    let (mut seen, mut qrels, mut topics) = (Seen::default(), Vec::new(), Vec::new());
+    let (mut known, mut record) = (HashSet::new(), Record::default());
+    while table.next_row(&mut record)? {
+        let [query, id, grade] = [query, id, grade].map(|column| record.get(column).unwrap_or_default().trim());
+        if query.is_empty() && id.is_empty() && grade.is_empty() {
+            continue;
+        }
+        let qrel = || -> Result<Qrel, RowFault> {
+            let grade = qrel_grade(grade.strip_suffix(".0").unwrap_or(grade))?;
+            Ok(Qrel { query_id: query.to_owned(), title_id: id.to_owned(), grade })
+        };
+        let qrel = seen.add(query, id).and_then(|()| qrel());
+        qrels.push(qrel.map_err(|fault| fault.at_line(table.path(), record.line))?);
+        if known.insert(query.to_owned()) {
+            topics.push(Topic { id: query.to_owned(), text: query.to_owned() });
+        }
+    }
+    joined(Form::Table, qrels, topics, titles, files.field)
 }
 
 /// Gives each judged title the id of the first title with the same text: so the documents of a run, which have the ids of a
@@ -338,12 +386,14 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
     let mut set = TestSet::new(form, Judgments::default());
     let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();
     set.untitled = read_texts(titles, field, &mut texts)?;
+    set.negative_grades = qrels.iter().filter(|qrel| qrel.grade < 0).count() as u64;
 
     let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
     // The places of queries in the order of first appearance; `None` for a query without text.
     let mut positions: HashMap<&str, Option<usize>> = HashMap::new();
     let mut told: HashSet<&str> = HashSet::new();
-    for Qrel { query_id, title_id, grade } in &qrels {
+    for qrel in &qrels {
+        let Qrel { query_id, title_id, .. } = qrel;
         let position = *positions.entry(query_id).or_insert_with(|| match queries.remove(query_id.as_str()) {
             None => {
                 set.queries_without_text.add(query_id);
@@ -360,7 +410,7 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
         });
         match (position, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
             (Some(position), Some(text)) => {
-                let title = JudgedTitle { id: title_id.clone(), text, grade: *grade };
+                let title = JudgedTitle { id: title_id.clone(), text, grade: qrel.grade_from_0() };
                 set.judgments.queries[position].titles.push(title);
             }
             (_, None) if told.insert(title_id) => set.titles_without_text.add(title_id),
@@ -429,6 +479,7 @@ impl TestSet {
             queries_without_titles: Ids::default(),
             queries_without_judgments: Ids::default(),
             untitled: 0,
+            negative_grades: 0,
         }
     }
 }

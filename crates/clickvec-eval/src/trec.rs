@@ -23,8 +23,8 @@ pub struct Qrel {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// The grade, 0 to 10. A negative grade, which trec_eval treats as not relevant, is read as 0.
-    pub grade: u8,
+    /// The grade, up to 10. A negative one means that the title is not relevant, or was not judged.
+    pub grade: i16,
 }
 
 /// A line of a run file, without the run's tag.
@@ -65,7 +65,8 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
 pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     let mut seen = Seen::default();
     read_lines(input, path, |_, line| {
-        let [query, _, title, rank, score, _] = fields_of(line.split_ascii_whitespace(), RUN_FORM)?;
+        // As trec_eval, what follows the tag is ignored.
+        let [query, _, title, rank, score, _] = fields_of(line.split_ascii_whitespace().take(6), RUN_FORM)?;
         seen.add(query, title)?;
         let score = score.parse().ok().filter(|score: &f64| !score.is_nan()).ok_or_else(|| bad_score(score))?;
         let rank = rank.parse().map_err(|_| {
@@ -157,8 +158,7 @@ pub(super) fn read_lines<T>(
             FoundLine::TooLong => return Err(RowFault::too_long(MAX_LINE).at_line(path, line)),
             FoundLine::Whole => {}
         }
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|fault| RowFault::not_utf8(fault.valid_up_to() + 1).at_line(path, line))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| RowFault::not_utf8(&bytes).at_line(path, line))?;
         if !text.trim_ascii().is_empty() {
             parsed.push(parse(line, text).map_err(|fault| fault.at_line(path, line))?);
         }
@@ -186,11 +186,18 @@ pub(super) fn fields_of<'a, const N: usize>(
     Err(RowFault::expected("wrong number of fields", format!("{N} fields, `{form}`"), found))
 }
 
-/// A grade of qrels. A negative one means not relevant, or worse.
-pub(super) fn qrel_grade(field: &str) -> Result<u8, RowFault> {
+/// A grade of qrels.
+pub(super) fn qrel_grade(field: &str) -> Result<i16, RowFault> {
     match field.parse::<i64>() {
-        Ok(value) if value < 0 => Ok(0),
-        _ => grade(field),
+        Ok(value) if value < 0 => Ok(value.max(i16::MIN.into()) as i16),
+        _ => grade(field).map(i16::from),
+    }
+}
+
+impl Qrel {
+    /// Returns the grade, 0 in place of a negative one.
+    pub(super) fn grade_from_0(&self) -> u8 {
+        self.grade.max(0) as u8
     }
 }
 
@@ -257,7 +264,9 @@ mod tests {
         let bytes = std::fs::read(&file).unwrap();
         assert_eq!(bytes, b"q1 0 d1 4\nq1 0 d2 0\nq2 0 d1 1\n");
         assert_eq!(read_qrels(&bytes[..], path()).unwrap(), qrels);
-        assert_eq!(read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap(), qrels);
+        let read = read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap();
+        assert_eq!(read, [qrel("q1", "d1", 4), qrel("q1", "d2", -2), qrel("q2", "d1", 1)]);
+        assert_eq!(read.iter().map(Qrel::grade_from_0).collect::<Vec<_>>(), [4, 0, 1]);
     }
 
     #[test]
@@ -268,6 +277,7 @@ mod tests {
         write_run_lines(&mut bytes, path(), "bm25", 1, &run).unwrap();
         assert!(bytes.starts_with(b"q Q0 a 1 inf bm25\nq Q0 b 2 0.30000000000000004 bm25\n"));
         assert_eq!(read_run(&bytes[..], path()).unwrap(), run);
+        assert_eq!(read_run(&b"q Q0 a 1 2 my new run\n"[..], path()).unwrap(), [line("a", 1, 2.0)]);
     }
 
     #[test]

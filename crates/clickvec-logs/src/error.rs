@@ -6,6 +6,7 @@ use clickvec_tables::table::{RowFault, shown_names};
 use clickvec_tables::{Error, ErrorKind};
 
 use crate::columns::{Role, is_header};
+use crate::time::Time;
 
 /// Creates the error of a table without the column `column`, which has the role `role`.
 pub(crate) fn missing_column(path: &Path, column: &str, role: Role, names: &[String]) -> Error {
@@ -60,7 +61,14 @@ pub(crate) fn bad_value(role: Role, column: &str, text: &str) -> RowFault {
         Role::Clicked => "bad click",
         _ => "bad value",
     };
-    RowFault::expected(kind, format_args!("{} in column `{column}`", role.value()), what(text))
+    let mut found = what(text);
+    if role == Role::Time {
+        let forms: Vec<String> = Time::forms(text).map(|form| format!("`{form}`")).collect();
+        if !forms.is_empty() {
+            found = format!("a time of the form {}", forms.join(" or "));
+        }
+    }
+    RowFault::expected(kind, format_args!("{} in column `{column}`", role.value()), found)
 }
 
 /// The action for errors when the disk is full; the message names the folder.

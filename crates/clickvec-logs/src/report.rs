@@ -177,8 +177,14 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     let early = if is_early { "the first " } else { "" };
     let share = 100.0 * broken as f64 / rows.max(1) as f64;
     let found = format!("{} of {early}{} ({share:.2} %){first}", count(broken), counted(rows, "row"));
-    let help = "mend the log, check `format` and `columns`, or allow more as `max_bad`";
-    Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).settings(&["format", "columns", "max_bad"]))
+    let has_form = first_broken.iter().any(|row| row.reason.contains("a time of the form"));
+    let help = if has_form {
+        "name the form of times as `time_format`"
+    } else {
+        "mend the log, check `format` and `columns`, or allow more as `max_bad`"
+    };
+    const SETTINGS: &[&str] = &["time_format", "format", "columns", "max_bad"];
+    Err(Error::expected(ErrorKind::Malformed, expected, found).help(help).settings(SETTINGS))
 }
 
 /// A row that was left out because it is broken.

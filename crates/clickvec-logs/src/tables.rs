@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::columns::{ALL, Columns, ROLES, Role};
 use crate::error::missing_column;
 use crate::events::{Action, Draft, Event, Extract};
+use crate::time::Time;
 use crate::{Error, ErrorKind, Result};
 
 pub use clickvec_tables::table::Format;
@@ -31,6 +32,8 @@ pub struct Options {
     pub columns: Columns,
     /// The reader of a preset's events.
     pub extract: Option<Extract>,
+    /// The form of times, as `strftime` has it; `None`: those of [`Time::parse`].
+    pub time_format: Option<String>,
     /// The actions of UBI that count as clicks, besides clicks.
     pub actions: Vec<Action>,
     /// Whether a row may end early; the missing fields are empty.
@@ -41,6 +44,15 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns the time in a field.
+    #[inline]
+    pub(crate) fn time(&self, text: &str) -> Option<Time> {
+        match &self.time_format {
+            Some(form) => Time::parse_as(form, text),
+            None => Time::parse(text),
+        }
+    }
+
     /// Returns how the table below is read.
     pub(crate) fn table(&self) -> table::Options {
         let width = if self.short_rows { Width::Padded } else { Width::Header };
@@ -288,6 +300,11 @@ impl LogTable {
     /// Returns the names of all columns.
     pub fn names(&self) -> &[String] {
         self.table.names()
+    }
+
+    /// Returns the columns whose fields are texts or numbers: in JSON lines the paths of such members.
+    pub fn paths(&self) -> Vec<String> {
+        self.table.paths()
     }
 
     /// Checks that there is a column of this role.

@@ -1,6 +1,7 @@
 //! Times as logs write them.
 
 use jiff::civil;
+use jiff::fmt::strtime;
 
 /// Microseconds in a second.
 const SECOND: i64 = 1_000_000;
@@ -25,6 +26,15 @@ impl Time {
         if let Some(time) = plain(text) {
             return Some(time);
         }
+        if text.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte)) && text.contains(['e', 'E']) {
+            return fractional(text);
+        }
+        if let Some(midnight) = midnight(text) {
+            return Time::parse(&midnight).map(|Time(time)| Time(time + DAY * SECOND));
+        }
+        if let Some(padded) = padded(text) {
+            return Time::parse(&padded);
+        }
         // BigQuery writes ` UTC`, others a blank before the offset, or slashes.
         let text = text.strip_suffix(" UTC").unwrap_or(text);
         let text = text.replacen(" +", "+", 1).replacen(" -", "-", 1);
@@ -40,7 +50,23 @@ impl Time {
             return None;
         }
         let time: civil::DateTime = text.parse().ok()?;
-        of(time)
+        from_civil(time)
+    }
+
+    /// The time in a text of this form of `strftime`, such as `%d.%m.%Y %H:%M`; UTC unless the text has an offset.
+    pub fn parse_as(form: &str, text: &str) -> Option<Time> {
+        let broken_down = strtime::parse(form, text.trim()).ok()?;
+        if broken_down.offset().is_some() {
+            return broken_down.to_timestamp().ok().map(|time| Time(time.as_microsecond()));
+        }
+        let time = broken_down.to_datetime().or_else(|_| broken_down.to_date().map(civil::DateTime::from));
+        from_civil(time.ok()?)
+    }
+
+    /// The usual forms in which a text is a time that [`Time::parse`] does not read; dates of the first and the second may be the
+    /// same text, with day and month exchanged.
+    pub fn forms(text: &str) -> impl Iterator<Item = &'static str> {
+        FORMS.into_iter().filter(move |form| Time::parse_as(form, text).is_some())
     }
 
     /// Whether a text is a bare number too small to be meant as a time, such as the year `2024` alone.
@@ -62,6 +88,72 @@ impl Time {
             Err(_) => self.0.to_string(),
         }
     }
+}
+
+/// Forms of times of which [`Time::parse`] reads none, because day and month could be exchanged or because names of months are in
+/// one language.
+const FORMS: [&str; 22] = [
+    "%m/%d/%Y %I:%M:%S %p",
+    "%m/%d/%Y %I:%M %p",
+    "%m/%d/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y",
+    "%d/%m/%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M",
+    "%d/%m/%Y",
+    "%d.%m.%Y %H:%M:%S",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y",
+    "%d-%m-%Y %H:%M:%S",
+    "%d-%m-%Y",
+    "%d/%b/%Y:%H:%M:%S %z",
+    "[%d/%b/%Y:%H:%M:%S %z]",
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%b %d, %Y @ %H:%M:%S%.f",
+    "%b %d, %Y %I:%M:%S %p",
+    "%b %d, %Y",
+    "%d %b %Y %H:%M:%S",
+    "%a %b %d %H:%M:%S %Y",
+];
+
+/// Parses a number of seconds, or milli-, micro- or nanoseconds, with a fraction or an exponent.
+fn fractional(text: &str) -> Option<Time> {
+    let number: f64 = text.parse().ok().filter(|number: &f64| *number >= 0.0)?;
+    for (unit, per_second) in [(1e6, 1.0), (1e3, 1e3), (1.0, 1e6), (1e-3, 1e9)] {
+        if number / per_second < LATEST as f64 {
+            return Some(Time((number * unit).round() as i64));
+        }
+    }
+    None
+}
+
+/// Returns the beginning of the day if a time is its end, 24:00.
+fn midnight(text: &str) -> Option<String> {
+    let rest = text.get(11..)?.strip_prefix("24:00")?;
+    let zone = rest.strip_prefix(":00").unwrap_or(rest);
+    let zone = zone.strip_prefix('.').map_or(zone, |fraction| fraction.trim_start_matches('0'));
+    let is_end = zone.is_empty() || zone.starts_with(['Z', '+', '-', ' ']);
+    is_end.then(|| format!("{}00:00:00{zone}", &text[..11]))
+}
+
+/// Returns a date such as `2025-3-4`, perhaps with a time of day, with two digits for month and day.
+fn padded(text: &str) -> Option<String> {
+    let (date, time) = text.split_once(['T', ' ']).map_or((text, None), |(date, time)| (date, Some(time)));
+    let separator = if date.contains('/') { '/' } else { '-' };
+    let [year, month, day] = date.split(separator).collect::<Vec<_>>().try_into().ok()?;
+    let is_number =
+        |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    let is_short = month.len() == 1 || day.len() == 1 || time.is_some_and(|time| time.find(':') == Some(1));
+    if !is_short || year.len() != 4 || !is_number(year, 4) || !is_number(month, 2) || !is_number(day, 2) {
+        return None;
+    }
+    let date = format!("{year}-{month:0>2}-{day:0>2}");
+    Some(match time {
+        None => date,
+        Some(time) if time.find(':') == Some(1) => format!("{date}T0{time}"),
+        Some(time) => format!("{date}T{time}"),
+    })
 }
 
 /// Parses `2024-05-17`, `2024-05-17 08:30:00` and the same with a `Z`, which most logs have. Several times as fast as
@@ -105,9 +197,13 @@ fn is_leap(year: i64) -> bool {
 
 fn number(text: &str) -> Option<Time> {
     if let Some((seconds, fraction)) = text.split_once('.') {
-        let seconds: i64 = seconds.parse().ok().filter(|&seconds| seconds < LATEST)?;
         if fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
+        }
+        let seconds: i64 = seconds.parse().ok()?;
+        if seconds >= LATEST {
+            // Milliseconds or smaller.
+            return fractional(text);
         }
         let digits: String = fraction.chars().chain("000000".chars()).take(6).collect();
         return Some(Time(seconds * SECOND + digits.parse::<i64>().ok()?));
@@ -116,7 +212,7 @@ fn number(text: &str) -> Option<Time> {
     if matches!(text.len(), 8 | 12 | 14) {
         let two = |at: usize| text.get(at..at + 2).map_or(Some(0), |digits| digits.parse::<i8>().ok());
         let year: i16 = text[..4].parse().ok()?;
-        return of(civil::DateTime::new(year, two(4)?, two(6)?, two(8)?, two(10)?, two(12)?, 0).ok()?);
+        return from_civil(civil::DateTime::new(year, two(4)?, two(6)?, two(8)?, two(10)?, two(12)?, 0).ok()?);
     }
     // Seconds, milliseconds and microseconds, all converted to microseconds.
     for (unit, per_second) in [(SECOND, 1), (1_000, 1_000), (1, SECOND)] {
@@ -127,7 +223,7 @@ fn number(text: &str) -> Option<Time> {
     (number / (1_000 * SECOND) < LATEST).then_some(Time(number / 1_000))
 }
 
-fn of(time: civil::DateTime) -> Option<Time> {
+fn from_civil(time: civil::DateTime) -> Option<Time> {
     let zoned = time.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(Time(zoned.timestamp().as_microsecond()))
 }
@@ -167,10 +263,22 @@ mod tests {
             ("1715934600123", 123_000),
             ("1715934600123456", 123_456),
             ("1715934600123456789", 123_456),
+            ("1715934600123.0", 123_000),
+            ("1.715934600123E12", 123_000),
+            ("1.7159346e+9", 0),
         ] {
             assert_eq!(Time::parse(text), Some(Time(expected.0 + more)), "{text}");
         }
         assert_eq!(Time::parse("2024-05-17"), Time::parse("2024/05/17"));
+        for (text, same) in [
+            ("2025-3-4", "2025-03-04"),
+            ("2025/3/4 8:05:00", "2025-03-04 08:05:00"),
+            ("2025-03-04T24:00:00Z", "2025-03-05T00:00:00Z"),
+            ("2025-03-04 24:00", "2025-03-05 00:00"),
+        ] {
+            assert_eq!(Time::parse(text), Time::parse(same), "{text}");
+            assert!(Time::parse(text).is_some(), "{text}");
+        }
         for (text, small) in
             [("2024", true), ("17", true), ("20240517", false), ("1715934600", false), ("2024-05", false)]
         {
@@ -196,6 +304,24 @@ mod tests {
     }
 
     #[test]
+    fn other_forms_are_read_only_when_named() {
+        for (text, form, same) in [
+            ("2/15/2012 11:53:16 AM", "%m/%d/%Y %I:%M:%S %p", "2012-02-15 11:53:16"),
+            ("15.03.2025 10:00", "%d.%m.%Y %H:%M", "2025-03-15 10:00:00"),
+            ("04/Mar/2025:10:00:00 +0100", "%d/%b/%Y:%H:%M:%S %z", "2025-03-04 09:00:00"),
+            ("Mar 4, 2025 @ 10:00:00.250", "%b %d, %Y @ %H:%M:%S%.f", "2025-03-04T10:00:00.250"),
+            ("Tue, 04 Mar 2025 10:00:00 GMT", "%a, %d %b %Y %H:%M:%S GMT", "2025-03-04 10:00:00"),
+            ("31/12/2024", "%d/%m/%Y", "2024-12-31"),
+        ] {
+            assert_eq!(Time::parse(text), None, "{text}");
+            assert_eq!(Time::forms(text).next(), Some(form), "{text}");
+            assert_eq!(Time::parse_as(form, text), Time::parse(same), "{text}");
+        }
+        assert_eq!(Time::forms("03/04/2025").collect::<Vec<_>>(), ["%m/%d/%Y", "%d/%m/%Y"]);
+        assert_eq!(Time::forms("soon").count(), 0);
+    }
+
+    #[test]
     fn what_is_no_time() {
         for text in [
             "",
@@ -211,6 +337,10 @@ mod tests {
             "20240517253000",
             "1715934600.x",
             "1.2.3",
+            "2025-03-04T24:30:00Z",
+            "2025-13-4",
+            "1e400",
+            "-1e9",
             ".",
         ] {
             assert_eq!(Time::parse(text), None, "{text}");

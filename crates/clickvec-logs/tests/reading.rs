@@ -141,6 +141,19 @@ fn lists_of_objects_and_of_ids_are_no_texts() {
     assert_eq!(pairs("log.jsonl", r#"{"query":["red","hose"],"title":"Hose","item":["7"]}"#), ["red hose\tHose\t1"]);
 }
 
+#[test]
+fn other_forms_of_times_are_read_by_name() {
+    let log = |time: &str| format!("query,title,time\nred hose,Hose,\"{time}\"\n");
+    let error = refused("log.csv", &log("2/15/2012 11:53:16 AM"));
+    assert!(error.contains("found a time of the form `%m/%d/%Y %I:%M:%S %p`; name the form of times as"), "{error}");
+    let (_, report) = prepared(&[("log.csv", &log("15.03.2025 10:00"))], |config| {
+        config.table.time_format = Some("%d.%m.%Y %H:%M".to_owned());
+    })
+    .unwrap();
+    assert_eq!(report.days, Some(("2025-03-15".to_owned(), "2025-03-15".to_owned())));
+    assert_eq!(pairs("log.csv", &log("null")).len(), 1);
+}
+
 const UBI: &str = r#"{"query_id":"q1","client_id":"c","user_query":"hose","timestamp":"2025-03-04T10:00:00Z"}
 {"action_name":"impression","query_id":"q1","client_id":"c","event_attributes":{"rank":1,"object":{"object_id":"A","name":"Hose"}}}
 {"action_name":"click","query_id":"q1","client_id":"c","event_attributes":{"rank":0,"object":{"object_id":"A","name":"Hose"}}}

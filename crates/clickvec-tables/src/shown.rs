@@ -13,7 +13,20 @@ const FAULT_CHARACTERS: usize = 2000;
 pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)";
 
 /// The advice for bytes that are not UTF-8. Most often they are Latin-1.
-pub const NOT_UTF_8: &str = "save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)";
+pub const NOT_UTF_8: &str = "save it as UTF-8 text (iconv -f ENCODING -t UTF-8)";
+/// What to do with text that is most likely in the encoding of Western Windows, of which Latin-1 is a part.
+const CP1252: &str = "save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8)";
+/// What to do with text in an encoding of several bytes a letter, or of another alphabet.
+const OTHER_ENCODING: &str =
+    "save it as UTF-8 text (`file -i` or `uchardet` guesses the encoding: iconv -f ENCODING -t UTF-8)";
+
+/// Returns what to do with text that is not UTF-8, by what its bytes are like.
+pub fn encoding_advice(text: &[u8]) -> &'static str {
+    let runs = text.split(u8::is_ascii).map(<[u8]>::len).filter(|&length| length > 0);
+    let (count, longest) = runs.fold((0, 0), |(count, longest), length| (count + 1, length.max(longest)));
+    // In Western languages, other letters than those of ASCII are few, and stand alone or in pairs.
+    if longest <= 2 && 3 * count <= text.len() { CP1252 } else { OTHER_ENCODING }
+}
 
 /// The advice for a file whose lines end with CR alone, as those of old Macintoshes.
 pub const CR_ALONE: &str = "lines must end with LF or CR LF, not with CR alone (tr '\\r' '\\n')";

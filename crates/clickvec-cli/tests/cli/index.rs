@@ -217,8 +217,8 @@ fn titles_that_are_lost_because_of_their_bytes_are_loud() {
     folder.write("latin.tsv", &bytes);
     let index =
         |titles: &str| folder.run(&["index", "--model=model.safetensors", &format!("--titles={titles}"), "--output=i"]);
-    let warned = "warning: latin.tsv: 9 lines are not UTF-8 and lost; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t \
-                  UTF-8) and run this again";
+    let warned = "warning: latin.tsv: 9 lines are not UTF-8 and lost; save it as UTF-8 text (iconv -f ENCODING -t UTF-8) and \
+                  run this again";
     index("latin.tsv")
         .code(0)
         .says("latin.tsv: skipped 9 broken lines:")

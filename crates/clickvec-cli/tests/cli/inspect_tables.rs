@@ -15,8 +15,7 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
                     --titles titles.csv --columns titles.id=sku,titles.title=name --private --output clicks.tsv";
     run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
         .prints("  query  column `search_term`")
-        .prints("  2 faults:")
-        .prints("my log.csv:3: expected a text in column `search_term`, found nothing")
+        .prints("  1 fault:")
         .prints("my log.csv:4: expected a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970) in column `date`, found other text (4 characters)")
         .prints("titles.csv: titles, csv, 2 columns, 1 row")
         .prints(expected);
@@ -239,11 +238,13 @@ fn what_only_tabs_can_separate_is_not_proposed() {
     folder.write("judged.csv", "query,title,grade\nred lamp,Red Lamp,3\n");
     folder.write("commas.tsv", "query,title\nred lamp,Red Lamp\n");
     let run = folder.run(&["inspect", "judged.csv", "commas.tsv"]).code(1);
-    assert!(!run.stdout().contains("evaluate"), "{}", run.stdout());
-    run.prints(
-        "judged.csv:1: expected tabs between the columns of judged titles, found csv; write them as a .tsv file",
-    )
-    .prints("commas.tsv:1: expected tabs between columns, because of the file's name");
+    run.prints("next: clickvec evaluate bm25 trigram MODEL --judged judged.csv")
+        .prints("commas.tsv:1: expected tabs between columns, because of the file's name");
+    folder.write("titles.tsv", "id\ttitle\n1\tRed Lamp\n2\tDesk\n");
+    folder.run(&["evaluate", "bm25", "--judged", "judged.csv", "--titles", "titles.tsv"]).code(0);
+    folder.write("quepid.csv", "query,docid,rating\nred lamp,1,3\nred lamp,2,0\n");
+    folder.run(&["inspect", "quepid.csv"]).code(0).prints("quepid.csv: judged titles, csv, 3 columns, 2 rows");
+    folder.run(&["evaluate", "bm25", "--judged", "quepid.csv", "--titles", "titles.tsv"]).code(0);
 }
 
 #[test]
@@ -252,4 +253,34 @@ fn files_that_cannot_be_opened_do_not_hide_the_others() {
     folder.write("judged.tsv", "query\ttitle\tgrade\nred lamp\tRed Lamp\t3\n");
     let run = folder.run(&["inspect", "none", "judged.tsv", "nor-this"]).code(2);
     run.prints("judged.tsv: judged titles").says("error: none: cannot open").says("error: nor-this: cannot open");
+}
+
+#[test]
+fn what_trec_and_beir_have_wrong_is_found() {
+    let folder = Folder::new();
+    for (name, text, fault) in [
+        ("comment.qrels", "# judged in May\nq1 0 d1 2\n", "comment.qrels:1: expected a grade"),
+        ("three.qrels", "q1 d1 2\n", "three.qrels:1: expected 4 fields"),
+        ("five.run", "q1 Q0 d1 1 2.5\n", "five.run:1: expected 6 fields"),
+        ("ranklib.txt", "2 qid:1 1:3.0 2:0.5 # 101\n", "found features for learning to rank"),
+        ("pointer.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "found a pointer of Git LFS"),
+    ] {
+        folder.write(name, text);
+        let run = folder.run(&["inspect", name]).code(1).prints(fault);
+        assert!(!run.stdout().contains("next:"), "{}", run.stdout());
+    }
+    folder.write("good.run", "q1 Q0 d1 1 2.5 my new run\n");
+    folder.write("good.qrels", "q1 0 d1 2\n");
+    folder
+        .run(&["inspect", "good.run", "good.qrels"])
+        .code(0)
+        .prints("good.run: a TREC run, 1 row")
+        .prints("good.qrels: judg");
+    std::fs::create_dir_all(folder.path("beir/qrels")).unwrap();
+    folder.write("beir/corpus.jsonl", "{\"_id\":\"1\",\"title\":\"Hose\",\"text\":\"\"}\n");
+    folder.write("beir/queries.jsonl", "{\"_id\":\"q\",\"text\":\"hose\"}\n");
+    folder.write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\t1\t0.7\n");
+    folder.run(&["inspect", "beir"]).code(1).prints("test.tsv:2: expected a grade");
+    folder.write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\t1\t1\n");
+    folder.run(&["inspect", "beir"]).code(0).prints("next: clickvec evaluate bm25 MODEL --judged beir");
 }

@@ -291,3 +291,27 @@ fn a_table_without_ids_takes_those_of_a_collection() {
     assert_eq!(ids("judged.tsv", Some("some.tsv")), ["d2", &missing, &missing]);
     assert_eq!(ids("with.tsv", Some("titles.tsv")), ["own"]);
 }
+
+#[test]
+fn judgments_by_ids_and_of_spreadsheets() {
+    let data = Data::new(&[("titles.tsv", "id\ttitle\nA\tSony 42\" TV\nB\tRadio\n")]);
+    let read = |name: &str, text: &str| {
+        data.write(name, text);
+        let path = data.0.path().join(name);
+        let titles = Some(Titles::from(&data.0.path().join("titles.tsv")));
+        let set = read_test_set(&TestSetFiles { judged: &path, topics: None, titles, field: "title" }).unwrap();
+        let mut rows = Vec::new();
+        for query in &set.judgments.queries {
+            for title in &query.titles {
+                rows.push(format!("{}|{}|{}|{}", query.text, title.id, title.text, title.grade));
+            }
+        }
+        rows
+    };
+    let expected = ["tv 42\"|A|Sony 42\" TV|3", "tv 42\"|B|Radio|0"];
+    let quepid = "query,docid,rating\n\"tv 42\"\"\",A,3\n\"tv 42\"\"\",B,0.0\n,,\n";
+    assert_eq!(read("quepid.csv", quepid), expected);
+    let saved = "query\ttitle_id\ttitle\tgrade\n\"tv 42\"\"\"\tA\t\"Sony 42\"\" TV\"\t3\nQUERY\ttitle_id\ttitle\tgrade\n\
+                 \"tv 42\"\"\"\tB\tRadio\t0\n\t\t\t\n";
+    assert_eq!(read("saved.tsv", saved), expected);
+}

@@ -55,8 +55,10 @@ impl Topics<'_> {
             let valid = error.utf8_error().valid_up_to();
             let before = &error.as_bytes()[..valid];
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
-            let byte = valid - memchr::memrchr(b'\n', before).map_or(0, |end| end + 1) + 1;
-            RowFault::not_utf8(byte).at_line(self.path, line)
+            let start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
+            let rest = &error.as_bytes()[start..];
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            RowFault::not_utf8(&rest[..end]).at_line(self.path, line)
         })
     }
 }

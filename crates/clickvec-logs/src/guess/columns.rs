@@ -79,17 +79,38 @@ const USUAL: [(Role, &[&str]); 10] = [
     (Role::Session, &["session", "sessionid", "visit", "visitid"]),
 ];
 
+/// Members that only say that something is a text, so that the name of the object says what it is.
+const TEXTS: [&str; 5] = ["text", "value", "string", "raw", "name"];
+
+/// Returns what a column might be called: its name; of a path of members, its last one and that with the one before it.
+fn keys(name: &str) -> Vec<String> {
+    let mut members = name.rsplit('.');
+    let (last, before) = (members.next().unwrap_or_default(), members.next());
+    let mut keys = vec![plain_name(name), plain_name(last)];
+    if let Some(before) = before {
+        keys.push(plain_name(before) + &plain_name(last));
+        if TEXTS.contains(&&*plain_name(last)) {
+            keys.remove(1);
+            keys.push(plain_name(before));
+        }
+    }
+    keys
+}
+
 /// The columns with a role, each with its name. No column has two roles.
 #[derive(Debug, Clone, Default)]
 pub struct GuessedColumns(Vec<(Role, String)>);
 
 impl GuessedColumns {
-    /// Guesses which of these columns has which role.
+    /// Guesses which of these columns has which role, by their names or the ends of their paths.
     pub fn guess(names: &[String]) -> GuessedColumns {
-        let mut free: Vec<(String, &String)> = names.iter().map(|name| (plain_name(name), name)).collect();
+        let mut free: Vec<(Vec<String>, &String)> = names.iter().map(|name| (keys(name), name)).collect();
+        // What is less deep in an object is likelier.
+        free.sort_by_key(|(_, name)| name.matches('.').count());
         let mut found = Vec::new();
         for (role, usual) in USUAL {
-            let position = usual.iter().find_map(|usual| free.iter().position(|(name, _)| name == usual));
+            let position =
+                usual.iter().find_map(|usual| free.iter().position(|(keys, _)| keys.iter().any(|key| key == usual)));
             if let Some(position) = position {
                 found.push((role, free.remove(position).1.clone()));
             }
@@ -149,6 +170,11 @@ mod tests {
         assert_eq!(found[4].1, "AnonID");
         assert_eq!(guess(&["search_term", "SKU", "date"])[0], (Role::Query, "search_term".to_owned()));
         assert_eq!(guess(&["id", "name"]), [(Role::Title, "name".to_owned()), (Role::Item, "id".to_owned())]);
+        let nested = guess(&["ts", "search.text", "event.object.id", "visitor", "event.kind"]);
+        assert_eq!(nested[0], (Role::Query, "search.text".to_owned()));
+        assert_eq!(nested[1], (Role::Item, "event.object.id".to_owned()));
+        assert_eq!(nested.len(), 4);
+        assert_eq!(guess(&["product.name", "product.id"]).len(), 2);
         assert!(guess(&["weight", "colour", ""]).is_empty());
     }
 }

@@ -114,8 +114,10 @@ pub fn by_first_line(line: &str) -> Option<Kind> {
     }
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     match fields[..] {
-        [_, "Q0" | "q0", _, rank, score, _] if is_number(rank) && score.parse::<f64>().is_ok() => Some(Kind::Run),
-        [_, iteration, _, grade] if is_number(grade) && (is_number(iteration) || iteration == "Q0") => {
+        [_, "Q0" | "q0", _, _, _, ..] => Some(Kind::Run),
+        [_, iteration, _, grade]
+            if is_number(grade.trim_end_matches(".0")) && (is_number(iteration) || iteration == "Q0") =>
+        {
             Some(Kind::Qrels)
         }
         _ => is_query(line).then_some(Kind::Queries),
@@ -164,6 +166,8 @@ mod tests {
         assert_eq!(by_first_line("12\t0\td7\t1"), Some(Kind::Qrels));
         assert_eq!(by_first_line("q1 Q0 d7 1 12.5 bm25"), Some(Kind::Run));
         assert_eq!(by_first_line("17\tred shoes\tD12\thttps://a.example"), Some(Kind::Preset("orcas")));
+        assert_eq!(by_first_line("q1 Q0 d7 1 12.5 my new run"), Some(Kind::Run));
+        assert_eq!(by_first_line("12 0 d7 1.0"), Some(Kind::Qrels));
         assert_eq!(by_first_line("red shoes"), Some(Kind::Queries));
         assert_eq!(by_first_line("red shoes\tShoes, red"), None);
     }

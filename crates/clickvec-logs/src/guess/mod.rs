@@ -29,7 +29,7 @@ pub fn header(path: &Path) -> Option<Header> {
     let line = path.is_file().then(|| first_line(path).ok())??;
     let table = LogTable::open(path, &Options::default()).ok()?;
     let names = table.names().to_vec();
-    let columns = GuessedColumns::guess(&names);
+    let columns = GuessedColumns::guess(&table.paths());
     let kind = by_columns(&names, &columns, line.contains('\t'));
     is_header(&names).then_some(Header { kind, names, columns })
 }

@@ -94,10 +94,8 @@ fn of_log(path: &Path, copied: &Copied, options: &Options) -> Result<Option<Stri
     let is_grade = |name: &str, values: &Values| says_grade(name) && (values.grades || values.flags);
     if let Some((name, _)) = seen.iter().find(|(name, values)| !is_counted && is_grade(name, values)) {
         let found = format!("judged titles: the column `{name}`");
-        let help = format!(
-            "`evaluate` reads them; if these are clicks, name the column that says so as `clicked=NAME` in `columns`, or \
-             `clicked=-` if every row is one"
-        );
+        let help = "`evaluate` reads them; if these are clicks, name the column that says so as `clicked=NAME` in `columns`, or \
+                    `clicked=-` if every row is one";
         return Err(Error::expected(ErrorKind::Setting, "a log", found).help(help).settings(&["columns"]).at(path));
     }
     match seen.iter().find(|(_, values)| values.flags && values.has_yes && values.has_no) {

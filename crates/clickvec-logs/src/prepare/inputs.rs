@@ -22,7 +22,6 @@ use crate::paths::named;
 use crate::report::{BrokenRow, FileReport, Report, SHOWN_BROKEN, judge};
 use crate::robots::UserCounts;
 use crate::tables::{LogTable, Next, Options, Record, never_seen};
-use crate::time::Time;
 use crate::{Error, ErrorKind, Result};
 
 /// The number of rows between two calls of `progress`.
@@ -114,7 +113,7 @@ impl Inputs {
             if !record.is_search() {
                 return Ok(None);
             }
-            let time = record.get(Role::Time).and_then(Time::parse);
+            let time = record.get(Role::Time).and_then(|text| options.time(text));
             // An empty id is none.
             if let Some(key) = record.get(Role::Key).map(str::trim).filter(|key| !key.is_empty()) {
                 let query = record.get(Role::Query).filter(|query| !query.trim().is_empty());

@@ -168,7 +168,7 @@ impl<'a> Counter<'a> {
         let values = self.reader.values(record, options);
         let time = match &values {
             Ok(values) => values.time,
-            Err(_) => record.get(Role::Time).and_then(Time::parse),
+            Err(_) => record.get(Role::Time).and_then(|text| options.time(text)),
         };
         let user_query = user_query(record, time);
         if let Some(UserQuery { user, query, .. }) = user_query {
@@ -311,7 +311,7 @@ impl Reader<'_> {
         };
         let time = match record.get(Role::Time) {
             // A time that is not needed may be missing, but if present it must be valid.
-            Some(text) if !text.is_empty() => Some(Time::parse(text).ok_or_else(|| bad(Role::Time, text))?),
+            Some(text) if !is_missing(text) => Some(options.time(text).ok_or_else(|| bad(Role::Time, text))?),
             _ if matches!(self.config.split, Split::After(_)) && self.has_time => {
                 return Err(bad(Role::Time, ""));
             }
@@ -333,7 +333,7 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
     let is_fine = match role {
         Role::Count => count_of(text).is_some(),
         Role::Clicked => clicked(text.trim(), false).is_some(),
-        Role::Time => text.is_empty() || Time::parse(text).is_some(),
+        Role::Time => is_missing(text) || Time::parse(text).is_some(),
         _ => true,
     };
     (!is_fine).then(|| bad_value(role, column, text))
@@ -341,6 +341,11 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
 
 fn count_of(text: &str) -> Option<u64> {
     whole(text)?.parse().ok().filter(|count| *count <= MAX_COUNT)
+}
+
+/// Returns whether a field has no value.
+fn is_missing(text: &str) -> bool {
+    text.trim().is_empty() || text::null(text.trim()).is_some()
 }
 
 /// Returns whether a field says that it was clicked.

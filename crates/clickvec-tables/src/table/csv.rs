@@ -84,7 +84,7 @@ impl Reader {
         }
         match std::str::from_utf8(text) {
             Ok(text) => record.text.push_str(text),
-            Err(error) => return Ok(Next::Broken(RowFault::not_utf8(error.valid_up_to() + 1))),
+            Err(_) => return Ok(Next::Broken(RowFault::not_utf8(text))),
         }
         for (span, &column) in record.spans.iter_mut().zip(&self.rows.selected) {
             if column < fields.count {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 use super::format::{Format, MAX_HEADER_BYTES};
-use crate::shown::{NOT_UTF_8, UTF_16};
+use crate::shown::{UTF_16, encoding_advice};
 use crate::{Error, ErrorKind, FoundLine, Lines, Result};
 
 /// Returns whether a file begins as safetensors do: the length of a header in 8 bytes, and the header, an object. No header is as
@@ -37,6 +37,43 @@ pub(super) fn empty(path: &Path) -> Error {
 
 pub(super) fn utf16(path: &Path) -> Error {
     Error::new(ErrorKind::Malformed, UTF_16).at(path)
+}
+
+/// The first bytes of packed files that are no tables, what they are called, and the command that unpacks them.
+const PACKED: [(&[u8], &str, &str); 6] = [
+    (b"PK\x03\x04", "a zip archive", "unzip"),
+    (b"\xfd7zXZ\0", "a file compressed with xz", "unxz"),
+    (b"BZh", "a file compressed with bzip2", "bunzip2"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x"),
+    (b"Rar!", "a rar archive", "unrar x"),
+    (b"\x04\x22\x4d\x18", "a file compressed with lz4", "unlz4"),
+];
+
+/// Returns the error of a packed file, if these are its first bytes.
+pub(super) fn packed(path: &Path, head: &[u8]) -> Option<Error> {
+    let (_, what, command) = PACKED.into_iter().find(|(magic, ..)| head.starts_with(magic))?;
+    Some(malformed(path, "a table", what).help(format!("unpack it first ({command})")))
+}
+
+/// Returns the error of JSON whose first object is not in one line, or is the response of a search.
+fn pretty_json(path: &Path, head: &[u8]) -> Option<Error> {
+    let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_response = memchr::memmem::find(head, b"\"hits\"").is_some();
+    let is_whole = line.starts_with(b"{\"took\"") && is_response;
+    if line != b"{" && !is_whole {
+        return None;
+    }
+    let error = malformed(
+        path,
+        "one JSON object a line",
+        if is_whole { "the response of a search" } else { "an object over several lines" },
+    );
+    let help = if is_response {
+        "write its hits one a line first (jq -c '.hits.hits[]')"
+    } else {
+        "write each in one line first (jq -c .)"
+    };
+    Some(error.help(help))
 }
 
 /// Creates the error of a JSON array.
@@ -86,9 +123,13 @@ pub(super) fn read_header<R: BufRead>(path: &Path, lines: &mut Lines<R>) -> Resu
         Ok(_) => Ok(header),
         Err(error) => {
             let found = format!("another byte at position {} of the line", error.valid_up_to() + 1);
-            Err(malformed(path, "a header in UTF-8", found).help(NOT_UTF_8))
+            Err(malformed(path, "a header in UTF-8", found).help(encoding_advice(&header)))
         }
     }
+}
+
+fn json(path: &Path, head: &[u8]) -> Result<Format> {
+    pretty_json(path, head).map_or(Ok(Format::Json), Err)
 }
 
 /// Recognises the format by the name, then by the first bytes.
@@ -105,11 +146,11 @@ pub(super) fn guess(path: &Path, head: &[u8]) -> Result<Format> {
         "tsv" | "tab" if first != b'{' => return Ok(Format::Tsv),
         // Some programs separate fields by tabs and call it CSV all the same.
         "csv" if has_commas || !line.contains(&b'\t') => return Ok(Format::Csv),
-        "jsonl" | "ndjson" | "json" if first != b'[' => return Ok(Format::Json),
+        "jsonl" | "ndjson" | "json" if first != b'[' => return json(path, head),
         _ => {}
     }
     match first {
-        b'{' => Ok(Format::Json),
+        b'{' => json(path, head),
         b'[' => Err(json_array(path)),
         _ if line.contains(&b'\t') => Ok(Format::Tsv),
         _ if has_commas => Ok(Format::Csv),

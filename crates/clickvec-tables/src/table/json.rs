@@ -114,8 +114,8 @@ impl Reader {
                 FoundLine::Whole => break,
             }
         }
-        if let Err(error) = std::str::from_utf8(&self.line) {
-            return Ok(Next::Broken(RowFault::not_utf8(error.valid_up_to() + 1)));
+        if std::str::from_utf8(&self.line).is_err() {
+            return Ok(Next::Broken(RowFault::not_utf8(&self.line)));
         }
         self.object = match json_object(&self.line) {
             Ok(object) => Value::Object(object),

@@ -51,6 +51,7 @@ pub use names::{CLICKED, GRADES, is_header, plain_name, says_clicked, says_grade
 pub use parquet::{guard_parquet, open_parquet, parquet_error};
 pub use record::{Next, Record, RowFault};
 pub use skipped::{SHOWN_SKIPPED_LINES, Skipped, SkippedLine};
+pub use tsv::has_quotes;
 
 /// What a table is read from.
 type Source = Box<dyn BufRead + Send>;
@@ -118,6 +119,9 @@ impl Table {
         let head = head::first_line(&mut source).map_err(|error| Error::read_at(path, 1, error))?;
         if is_utf16(&head) {
             return Err(head::utf16(path));
+        }
+        if let Some(error) = head::packed(path, &head) {
+            return Err(error);
         }
         if is_tensors(&head) {
             return Err(head::malformed(path, "a table", "a model or another file of tensors"));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::shown::NOT_UTF_8;
+use crate::shown::encoding_advice;
 use crate::{Error, ErrorKind};
 
 /// A row: the fields of the columns that were selected. It is reused from row to row, so no field is allocated.
@@ -70,9 +70,10 @@ impl RowFault {
         RowFault { kind, message: message.into() }
     }
 
-    /// Creates the fault of a row that is not UTF-8 from this byte on, counted from 1.
-    pub fn not_utf8(byte: usize) -> RowFault {
-        let found = format!("another byte at position {byte} of the line; {NOT_UTF_8}");
+    /// Creates the fault of a row that is not UTF-8.
+    pub fn not_utf8(row: &[u8]) -> RowFault {
+        let byte = std::str::from_utf8(row).map_or_else(|error| error.valid_up_to(), str::len) + 1;
+        let found = format!("another byte at position {byte} of the line; {}", encoding_advice(row));
         RowFault::expected(NOT_UTF8_KIND, "UTF-8", found)
     }
 

@@ -160,10 +160,42 @@ fn rows_that_are_broken() {
 }
 
 #[test]
+fn what_to_do_with_other_encodings() {
+    use crate::shown::encoding_advice;
+    for western in [&b"men\x92s shoes"[..], b"cr\xe9\xe9e", b"Gr\xf6\xdfe \x96 XL"] {
+        assert!(encoding_advice(western).contains("iconv -f CP1252"), "{western:?}");
+    }
+    for other in [&b"\xba\xec\xc9\xab\xb5\xc4"[..], b"\xea\xf0\xe0\xf1\xed\xfb\xe9 \xf8\xeb\xe0\xed\xe3"] {
+        assert!(encoding_advice(other).contains("`file -i` or `uchardet`"), "{other:?}");
+    }
+}
+
+#[test]
 fn files_that_are_refused() {
     for (name, bytes, expected) in [
         ("a.tsv", &b""[..], "a.tsv: expected a header line, found nothing; see docs/reference/tables.md"),
         ("a", b"\n\n", "a: expected a header line, found nothing; see docs/reference/tables.md"),
+        ("a.zip", b"PK\x03\x04..", "a.zip: expected a table, found a zip archive; unpack it first (unzip)"),
+        (
+            "a.csv.xz",
+            b"\xfd7zXZ\0..",
+            "a.csv.xz: expected a table, found a file compressed with xz; unpack it first (unxz)",
+        ),
+        (
+            "a.csv.bz2",
+            b"BZh9..",
+            "a.csv.bz2: expected a table, found a file compressed with bzip2; unpack it first (bunzip2)",
+        ),
+        (
+            "a.json",
+            b"{\n  \"query\": 1\n}\n",
+            "a.json: expected one JSON object a line, found an object over several lines; write each in one line first (jq -c .)",
+        ),
+        (
+            "a.json",
+            b"{\"took\":3,\"hits\":{\"hits\":[]}}\n",
+            "a.json: expected one JSON object a line, found the response of a search; write its hits one a line first (jq -c '.hits.hits[]')",
+        ),
         (
             "a.tsv",
             b"\xff\xfeq\0",
@@ -172,7 +204,7 @@ fn files_that_are_refused() {
         (
             "a.tsv",
             b"query\xff\ttitle\n",
-            "a.tsv: expected a header in UTF-8, found another byte at position 6 of the line; save it as UTF-8 text (if it is Latin-1: iconv -f LATIN1 -t UTF-8)",
+            "a.tsv: expected a header in UTF-8, found another byte at position 6 of the line; save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8)",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),

@@ -1,10 +1,12 @@
 //! Tab-separated values, read fast: nothing is quoted, so a field is everything between two tabs.
 
 use std::io;
+use std::path::Path;
 
+use super::format::MAX_LINE_BYTES;
 use super::record::{Next, Record, RowFault};
 use super::separated::Rows;
-use crate::FoundLine;
+use crate::{Error, FoundLine, Lines, Result, files};
 
 pub(super) struct Reader {
     pub(super) rows: Rows,
@@ -54,7 +56,7 @@ impl Reader {
         }
         match String::from_utf8(bytes) {
             Ok(text) => record.text = text,
-            Err(error) => return Ok(Next::Broken(RowFault::not_utf8(error.utf8_error().valid_up_to() + 1))),
+            Err(error) => return Ok(Next::Broken(RowFault::not_utf8(error.as_bytes()))),
         }
         for (span, &column) in record.spans.iter_mut().zip(&self.rows.selected) {
             if let [start, end] = self.starts[column.min(fields)..(column + 2).min(fields + 1)] {
@@ -62,6 +64,33 @@ impl Reader {
             }
         }
         Ok(Next::Row)
+    }
+}
+
+/// Returns whether a table was saved between tabs by a spreadsheet: some fields are quoted with doubled quotes within, and all others
+/// that begin with a quote are quoted.
+///
+/// # Errors
+///
+/// Those of [`files::open`], and [`ErrorKind::Io`](crate::ErrorKind::Io).
+pub fn has_quotes(path: &Path) -> Result<bool> {
+    let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
+    let (mut line, mut has_doubled) = (Vec::new(), false);
+    loop {
+        match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
+            FoundLine::End => return Ok(has_doubled),
+            FoundLine::TooLong => return Ok(false),
+            FoundLine::Whole if lines.number() == 1 && !line.contains(&b'\t') => return Ok(false),
+            FoundLine::Whole => {}
+        }
+        for field in line.split(|&byte| byte == b'\t').filter(|field| field.starts_with(b"\"")) {
+            let Some(inner) = field[1..].strip_suffix(b"\"") else { return Ok(false) };
+            let runs: Vec<usize> = inner.split(|&byte| byte != b'"').map(<[u8]>::len).filter(|&n| n > 0).collect();
+            if runs.iter().any(|run| run % 2 == 1) {
+                return Ok(false);
+            }
+            has_doubled |= !runs.is_empty();
+        }
     }
 }
 

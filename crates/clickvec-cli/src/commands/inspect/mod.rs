@@ -104,8 +104,11 @@ fn look(path: &Path) -> Result<(Kind, Contents)> {
         if looks_like_index(path) {
             return Ok((Kind::Index, Contents::Facts(index::facts(path)?)));
         }
-        let kind = if titles_file(path).is_ok() { Kind::Beir } else { Kind::Unknown };
-        return Ok((kind, Contents::Table(Table::default())));
+        if titles_file(path).is_err() {
+            return Ok((Kind::Unknown, Contents::Table(Table::default())));
+        }
+        let rows = rows::beir(path)?;
+        return Ok((Kind::Beir, Contents::Table(Table::with_rows(rows))));
     }
     if is_tensors(&files::first_bytes::<9>(path)?) {
         let (kind, facts) = match FileKind::of(path) {

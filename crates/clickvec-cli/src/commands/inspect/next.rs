@@ -10,6 +10,9 @@ use super::{Contents, Found};
 
 /// Returns the command for one of the files.
 pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
+    if matches!(found.kind, Kind::Qrels | Kind::Run | Kind::Beir) && found.faults() > 0 {
+        return None;
+    }
     let path = quoted(&found.path);
     let first = |kind: Kind| all.iter().find(|other| other.kind == kind);
     let path_or = |kind, name: &str| first(kind).map_or_else(|| name.to_owned(), |other| quoted(&other.path));
@@ -33,7 +36,6 @@ pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
             let titles = titles.map_or_else(String::new, |titles| titles_option(Some(titles), ""));
             format!("clickvec train{titles} --clicks {path} --output {model_file}")
         }
-        (Kind::Judged, Contents::Table(table)) if table.format != Some("tsv") => return None,
         (Kind::Judged, _) => {
             let titles = titles_option(titles, "");
             format!("clickvec evaluate bm25 trigram {model} --judged {path}{titles}")

@@ -8,13 +8,14 @@ use clickvec::internals::clicks::ClickReader;
 use clickvec::internals::text::words;
 use clickvec::tables::{TITLE, Titles, for_each_title};
 use clickvec::train::Weighting;
+use clickvec_eval::trec::{read_qrels, read_run};
 use clickvec_eval::{MAX_GRADE, TestSetFiles, read_test_set};
 use clickvec_logs::columns::{ALL, Role};
 use clickvec_logs::guess::{GRADE, GuessedColumns, Kind};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
-use clickvec_tables::ErrorKind;
+use clickvec_tables::{ErrorKind, files};
 use serde::Serialize;
 
 use crate::{output, progress};
@@ -93,6 +94,33 @@ pub(super) fn titles(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
                 ..Rows::default()
             })
         }
+    }
+}
+
+/// Reads qrels and runs as `evaluate` does; other lines have no faults.
+pub(super) fn trec(path: &Path, kind: Kind) -> Result<Rows> {
+    let open = || files::open(path);
+    let read = match kind {
+        Kind::Qrels => open().and_then(|lines| read_qrels(lines, path)).map(|lines| lines.len()),
+        Kind::Run => open().and_then(|lines| read_run(lines, path)).map(|lines| lines.len()),
+        _ => return Ok(Rows::default()),
+    };
+    match read {
+        Ok(rows) => Ok(Rows { rows: rows as u64, ..Rows::default() }),
+        Err(error) => Rows::with_error(error),
+    }
+}
+
+/// Reads a BEIR folder as `evaluate` does.
+pub(super) fn beir(path: &Path) -> Result<Rows> {
+    let files = TestSetFiles { judged: path, topics: None, titles: None, field: TITLE };
+    match read_test_set(&files).and_then(|set| set.check_not_empty(path)) {
+        Ok(()) => Ok(Rows::default()),
+        // Its place is one of the files in the folder.
+        Err(error) if error.kind().is_of_contents() || error.kind() == ErrorKind::Empty => {
+            Ok(Rows::with_fault(error.line().unwrap_or(1), error.to_string()))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -192,7 +220,8 @@ fn fault(kind: Kind, role: Role, column: &str, field: Option<&str>) -> Option<St
     match role {
         // Rows of a preset's log are of several kinds, and each has some of the fields: only `prepare` knows which.
         _ if matches!(kind, Kind::Preset(_)) => None,
-        Role::Query | Role::Item if text.is_empty() => expected("a text"),
+        // `prepare` leaves them out, and counts them.
+        Role::Query | Role::Item if text.is_empty() && kind != Kind::Log => expected("a text"),
         Role::Title if text.is_empty() && kind != Kind::Log => expected("a text"),
         GRADE if kind == Kind::Sheet && text.is_empty() => None,
         GRADE => {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec_logs::columns::is_header;
+use clickvec_logs::columns::{Role, is_header};
 use clickvec_logs::guess::{self, GuessedColumns, Kind, first_line, has, role_name};
 use clickvec_logs::tables::{LogTable, Options};
 use clickvec_tables::ErrorKind;
@@ -17,6 +17,9 @@ use crate::output;
 
 /// The columns of the sheets of `judge`.
 const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
+
+/// How a pointer of Git LFS begins.
+const LFS_POINTER: &str = "version https://git-lfs.github.com/";
 
 /// What is in a table.
 #[derive(Default, Serialize)]
@@ -47,21 +50,41 @@ pub(crate) fn looks_raw(path: &Path) -> bool {
 /// Finds out what kind of table or list of lines a file is, and what is wrong with it.
 pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
     let line = first_line(path)?;
-    if let Some(kind) = guess::by_first_line(&line) {
-        return Ok((kind, Table::default()));
-    }
     let unknown = |format, fault: &str| {
         let rows = Rows::with_fault(1, fault);
         Ok((Kind::Unknown, Table { format, rows, ..Table::default() }))
     };
+    if line.starts_with(LFS_POINTER) {
+        return unknown(None, "expected the file itself, found a pointer of Git LFS to it; fetch it (git lfs pull)");
+    }
+    let mut fields = line.split_ascii_whitespace();
+    if fields.next().is_some_and(|label| label.parse::<f64>().is_ok())
+        && fields.next().is_some_and(|id| id.starts_with("qid:"))
+    {
+        return unknown(
+            None,
+            "expected a table, found features for learning to rank, which `export --to svmrank` writes",
+        );
+    }
+    let is_named =
+        |names: &[&str]| path.extension().is_some_and(|end| names.iter().any(|name| end.eq_ignore_ascii_case(name)));
+    let kind = match guess::by_first_line(&line) {
+        None | Some(Kind::Queries) if is_named(&["qrels", "qrel"]) => Some(Kind::Qrels),
+        Some(Kind::Queries) if is_named(&["run", "trec"]) => Some(Kind::Run),
+        kind => kind,
+    };
+    if let Some(kind) = kind {
+        let rows = rows::trec(path, kind)?;
+        return Ok((kind, Table { rows, ..Table::default() }));
+    }
     let format = match line.chars().next() {
         Some('{') => "json",
         _ if is_parquet(line.as_bytes()) => "parquet",
         _ if line.contains('\t') => "tsv",
         _ => "csv",
     };
-    let names = match LogTable::open(path, &Options::default()) {
-        Ok(table) => table.names().to_vec(),
+    let (names, paths) = match LogTable::open(path, &Options::default()) {
+        Ok(table) => (table.names().to_vec(), table.paths()),
         Err(error) if error.kind() != ErrorKind::Io => return unknown(None, &error.message()),
         Err(error) => return Err(error.into()),
     };
@@ -79,8 +102,8 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
         unnamed.1.names = names;
         return Ok(unnamed);
     }
-    let columns = GuessedColumns::guess(&names);
-    let mut kind = guess::by_columns(&names, &columns, format == "tsv");
+    let columns = GuessedColumns::guess(&paths);
+    let mut kind = guess::by_columns(&documents(&names, &paths), &columns, format == "tsv");
     if names == SHEET {
         kind = Kind::Sheet;
     }
@@ -88,11 +111,7 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
         Kind::Unknown | Kind::Corpus => Rows::default(),
         Kind::Clicks => rows::clicks(path)?,
         Kind::Titles => rows::titles(path, &columns)?,
-        Kind::Judged if format == "tsv" => rows::judged(path, &columns)?,
-        Kind::Judged => Rows::with_fault(
-            1,
-            format!("expected tabs between the columns of judged titles, found {format}; write them as a .tsv file"),
-        ),
+        Kind::Judged if columns.name(Role::Title).is_some() => rows::judged(path, &columns)?,
         _ => rows::fields(path, kind, &columns)?,
     };
     if kind == Kind::Sheet && rows.ungraded == 0 {
@@ -104,7 +123,18 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
     Ok((kind, Table { format: Some(format), columns, rows, names }))
 }
 
+/// Returns the names of the columns of documents that a dump has in `_source`, and those of any other table.
+fn documents(names: &[String], paths: &[String]) -> Vec<String> {
+    let in_source = paths.iter().filter_map(|path| path.strip_prefix("_source.")).filter(|path| !path.contains('.'));
+    names.iter().cloned().chain(in_source.map(str::to_owned)).collect()
+}
+
 impl Table {
+    /// Returns what is not one table, with these rows.
+    pub(super) fn with_rows(rows: Rows) -> Table {
+        Table { rows, ..Table::default() }
+    }
+
     /// Shows the columns, rows and faults of the table at `path`.
     pub(super) fn write(&self, kind: Kind, path: impl Display, out: &mut impl Write) -> io::Result<()> {
         let Table { format, columns, rows, names } = self;

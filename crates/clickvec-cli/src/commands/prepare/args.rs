@@ -47,6 +47,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     columns: ColumnsOption,
 
+    /// The form of times if they are not ISO 8601 or numbers, as `strftime` has it: `%m/%d/%Y %I:%M:%S %p` or `%d.%m.%Y %H:%M`.
+    #[arg(long, value_name = "FORM")]
+    time_format: Option<String>,
+
     /// A table with the title of each item, with the columns id and title; or a BEIR corpus.
     #[arg(long, value_name = "FILE", help_heading = "Titles and queries")]
     pub(super) titles: Option<PathBuf>,
@@ -283,7 +287,15 @@ impl Args {
         let keeps = |what: &str| self.keep.iter().any(|keep| keep == what);
         Ok(Config {
             inputs: self.logs.clone(),
-            table: Options { format, delimiter, header, columns, actions, ..Options::default() },
+            table: Options {
+                format,
+                delimiter,
+                header,
+                columns,
+                time_format: self.time_format.clone(),
+                actions,
+                ..Options::default()
+            },
             preset: self.preset.as_ref().map(|(preset, _)| *preset),
             titles,
             queries: self.queries.clone(),

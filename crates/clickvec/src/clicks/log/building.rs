@@ -24,6 +24,9 @@ use clickvec_tables::{Error, ErrorKind};
 /// Where the help of an error about a table points.
 const SEE_TABLES: &str = "see docs/reference/tables.md";
 
+/// How many broken lines the message of a log without pairs shows.
+const SHOWN_BROKEN: usize = 3;
+
 /// The number of words to remember while a log is read. When it is exceeded, all are forgotten and numbered again. A
 /// word then has several numbers, which costs a little speed and changes nothing else.
 const REMEMBERED_WORDS: usize = 1 << 20;
@@ -268,7 +271,9 @@ impl Building<'_> {
                 count => format!(", {count} were shown and not clicked"),
             };
             let without_words = self.statistics.without_words;
-            let found = format!("none ({broken} broken, {without_words} had a side without words{shown})");
+            let first = skipped.first.iter().take(SHOWN_BROKEN);
+            let first: String = first.map(|line| format!("; line {}: {}", line.line, line.reason)).collect();
+            let found = format!("none ({broken} broken, {without_words} had a side without words{shown}{first})");
             ("pairs of a query and a title", found)
         } else if !self.weighs {
             ("pairs to learn from", format!("{} whose weights or counts are all 0", self.statistics.pairs))

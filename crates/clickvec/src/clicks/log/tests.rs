@@ -139,7 +139,12 @@ fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
 #[test]
 fn nothing_to_train_on() {
     let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
-    assert!(error.to_string().contains("1 line was broken, 1 had a side without words"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("1 line was broken, 1 had a side without words; line 3: expected at least 2 columns, found 1"),
+        "{error}"
+    );
 }
 
 #[test]
