@@ -306,8 +306,8 @@ fn grades_of_a_model_count_with_a_note_of_their_agreement() {
     assert_eq!((&agreement["file"], &agreement["titles"]), (&json!("model.tsv"), &json!(titles)));
     let told = "judged.tsv: expected a table with the column title_id, since there are several judges";
     folder.run(&[&evaluate[..6], &["--judged", "judged.tsv"]].concat()).code(2).says(told);
-    folder.write("nobody.tsv", "query\ttitle_id\ttitle\tgrade\nother\tt1\tother\t4\n");
-    folder.run(&[&evaluate[..6], &["--judged", "nobody.tsv"]].concat()).code(0).prints("no title was judged by both");
+    folder.write("other.tsv", "query\ttitle_id\ttitle\tgrade\nother\tt1\tother\t4\n");
+    folder.run(&[&evaluate[..6], &["--judged", "other.tsv"]].concat()).code(0).prints("no title was judged by both");
     folder.write("ten.tsv", "query\ttitle_id\ttitle\tgrade\nother\tt1\tother\t10\n");
     folder.run(&[&arguments[..], &["--judged", "ten.tsv"]].concat()).code(2).says("grades from 0 to 4");
 }

@@ -119,6 +119,7 @@ impl Desk {
         Measured {
             queries: metrics.iter().flatten().count(),
             searches: before.iter().filter_map(|&query| metrics[query].clone()).collect(),
+            reached,
             after: after.to_vec(),
         }
     }
@@ -129,8 +130,10 @@ impl Desk {
         let measured = self.measured(&grades);
         let is_next = |query: &&PooledQuery| !query.is_complete(&grades) && !self.skipped.contains(query.text());
         let next = self.pool.queries.iter().find(is_next);
-        let card = |row: &'_ SheetRow| {
-            let grade = grades.get(&*row.query).and_then(|grades| grades.get(&*row.id)).copied();
+        // What another judge says would lead the person.
+        let own = grades_of(self.sheet.rows());
+        let card = |row: &SheetRow| {
+            let grade = own.get(&*row.query).and_then(|grades| grades.get(&*row.id)).copied();
             Ok(json!(Card { id: &row.id, title: &row.title, fields: self.pool.fields(&row.id)?, grade }))
         };
         let cards = next.map_or(Ok(Vec::new()), |query| query.rows.iter().map(card).collect::<Result<Vec<Value>>>())?;
@@ -138,7 +141,8 @@ impl Desk {
         let differences = measured.differences();
         let enough = measured.sequence().finding() != Finding::Open;
         let left = ConfidenceSequence::needed(&differences, measured.after.len()).filter(|_| measured.queries >= FEW);
-        let left = left.map(|searches| measured.after[..searches].iter().collect::<HashSet<_>>().len());
+        let is_new = |query: &&usize| **query >= measured.reached;
+        let left = left.map(|searches| measured.after[..searches].iter().filter(is_new).collect::<HashSet<_>>().len());
         Ok(json!({
             "query": next.map(PooledQuery::text),
             "titles": cards,
@@ -183,6 +187,8 @@ const FEW: usize = 5;
 struct Measured {
     queries: usize,
     searches: Vec<[Metrics; 2]>,
+    /// The number of queries up to the last one that is graded.
+    reached: usize,
     /// The queries of the searches that come after them.
     after: Vec<usize>,
 }

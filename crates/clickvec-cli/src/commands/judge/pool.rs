@@ -26,8 +26,8 @@ pub(super) struct Pool {
     pub(super) queries: Vec<PooledQuery>,
     /// The position of each search's query.
     pub(super) searches: Vec<usize>,
-    /// The indexes among the systems, for the stored fields of titles.
-    indexes: Vec<Index>,
+    /// The systems, whose indexes have the stored fields of titles.
+    systems: Vec<Loaded>,
 }
 
 /// A query with the titles to grade.
@@ -42,31 +42,22 @@ impl Pool {
     /// Searches with both systems.
     pub(super) fn new(systems: [Source; 2], drawn: Drawn) -> Result<Pool> {
         let names: [String; 2] = names(&systems).try_into().expect("a name for each system");
-        let mut opened = Vec::new();
-        let mut all = Vec::new();
-        for source in &systems {
-            let Source::Index(path) = source else { continue };
-            let index = Index::open(path)?;
-            let known: HashSet<String> = all.iter().map(|title: &Title| title.id.clone()).collect();
-            all.extend(titles(&index)?.into_iter().filter(|title| !known.contains(&title.id)));
-            opened.push(index);
-        }
-        let collection = collection(&drawn.queries, all)?;
-        let [ours, theirs] = systems;
-        let mut indexes = opened.into_iter();
-        let mut lists = Vec::new();
-        let mut kept = Vec::new();
-        for (name, source) in names.iter().zip([&ours, &theirs]) {
-            let loaded = match source {
-                Source::Index(_) => Loaded::Index(Box::new(indexes.next().expect("an opened index"))),
-                other => other.load(name, &Corpus::from_titles(collection.texts())?, &|_, _, _| Ok(()))?,
+        let index = |source: &Source| match source {
+            Source::Index(path) => Index::open(path).map(Some),
+            _ => Ok(None),
+        };
+        let indexes = systems.iter().map(index).collect::<clickvec::Result<Vec<Option<Index>>>>()?;
+        let collection = collection(&drawn.queries, all_titles(indexes.iter().flatten())?)?;
+        let (mut loaded, mut answers) = (Vec::new(), Vec::new());
+        for ((name, source), index) in names.iter().zip(&systems).zip(indexes) {
+            let system = match index {
+                Some(index) => Loaded::Index(Box::new(index)),
+                None => source.load(name, &Corpus::from_titles(collection.texts())?, &|_, _, _| Ok(()))?,
             };
-            lists.push(search(name, &loaded, &collection)?);
-            if let Loaded::Index(index) = loaded {
-                kept.push(*index);
-            }
+            answers.push(search(name, &system, &collection)?);
+            loaded.push(system);
         }
-        let [ours, theirs] = <[Answers; 2]>::try_from(lists).expect("the answers of each system");
+        let [ours, theirs] = <[Answers; 2]>::try_from(answers).expect("the answers of each system");
         let (mut queries, mut positions) = (Vec::new(), Vec::new());
         for (number, query) in drawn.queries.iter().enumerate() {
             let hits = [&ours, &theirs].map(|answers| &answers.lists()[number][..]);
@@ -86,7 +77,7 @@ impl Pool {
             output::note(format_args!("{lacking} left out, for which no system finds a title"));
         }
         let searches = drawn.searches.iter().filter_map(|&query| positions[query]).collect();
-        Ok(Pool { names, queries, searches, indexes: kept })
+        Ok(Pool { names, queries, searches, systems: loaded })
     }
 
     /// Returns all titles to grade.
@@ -96,7 +87,8 @@ impl Pool {
 
     /// Returns the stored fields of a title.
     pub(super) fn fields(&self, id: &str) -> clickvec::Result<BTreeMap<String, String>> {
-        for index in &self.indexes {
+        for system in &self.systems {
+            let Loaded::Index(index) = system else { continue };
             if let Some(document) = index.get(id)? {
                 return Ok(document.fields);
             }
@@ -121,6 +113,15 @@ impl PooledQuery {
         let found = hits.map(|hits| hits.iter().map(place).collect());
         PooledQuery { rows: rows.into_iter().map(|(_, row)| row).collect(), found }
     }
+}
+
+/// Returns the titles of all indexes; where two have the same id, that of the first.
+fn all_titles<'a>(indexes: impl Iterator<Item = &'a Index>) -> Result<Vec<Title>> {
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
+    for index in indexes {
+        all.extend(titles(index)?.into_iter().filter(|title| known.insert(title.id.clone())));
+    }
+    Ok(all)
 }
 
 /// Returns the titles that are searched, with the queries.
