@@ -56,6 +56,8 @@ const PLAIN: &str = "plain";
 const CHECKPOINT_EVERY: u64 = 1_000;
 /// The titles between two reports of progress.
 const TITLES_AT_ONCE: u64 = 512;
+/// What was shown and not clicked is kept for the queries that are held out, and some more: their share of a small log is not exact.
+const MARGIN: f64 = 1.5;
 /// With a larger share of the clicks on one title, there is nothing to learn from them.
 const MOST_ON_ONE_TITLE: f64 = 0.95;
 
@@ -265,6 +267,7 @@ impl Build<'_> {
                 table: reading.options.clone(),
                 preset: reading.preset,
                 titles: matches!(reading.looked.join, Join::Ids { .. }).then(|| reading.titles.clone()),
+                impressions: MARGIN * f64::from(self.config(true)?.held_out),
                 ..Config::new(self.logs.to_vec(), clicks.clone())
             };
             let tell = &mut |rows| (run.on_progress)(Progress::Reading { rows });

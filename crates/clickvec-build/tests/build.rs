@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clickvec::tables::Titles;
 use clickvec::train::{Outcome, Overrides};
 use clickvec_build::{Build, Built, Join, Progress, Step, folder_beside};
-use clickvec_eval::training;
+use clickvec_eval::{Evidence, Metric, training};
 use clickvec_index::{Index, Mode, Part, Request};
 use clickvec_logs::tables::Options;
 
@@ -119,6 +119,38 @@ fn a_log_and_titles_become_an_index_with_a_test() {
     let answer = index.search(&Request::new("hammer 16", Mode::Fused).with_k(3)).unwrap();
     assert_eq!((built.titles, answer.hits[0].id.as_str()), (800, "i16"));
     assert!(!folder_beside(&shop.path("shop")).exists());
+}
+
+#[test]
+fn what_was_shown_and_not_clicked_is_bad_and_what_was_never_shown_is_unknown() {
+    let build = |is_shown: bool| {
+        let rows = (0..1400).map(|i| {
+            let query = format!("{} {i}", THINGS[i % 8]);
+            let row = |title: String, clicked: u8| format!("{query}\t{title}\t{clicked}\t2026-03-02T10:00:00Z\n");
+            row(title(i % 700), 1) + &if is_shown { row(title((i + 8) % 700), 0) } else { String::new() }
+        });
+        let mut not_clicked = 0;
+        let shop = Shop::new("query\ttitle\tclicked\ttime", rows);
+        let built = shop.run(&mut |progress| {
+            if let Progress::Counted(report) = progress {
+                not_clicked = report.left_out.not_clicked;
+            }
+            ControlFlow::Continue(())
+        });
+        let Outcome::Finished(Built { tested: Some(tested), .. }) = built.unwrap() else { panic!("a test") };
+        (tested, not_clicked)
+    };
+    let ((by_clicks, none), (by_shown, all)) = (build(false), build(true));
+    assert_eq!((none, all), (0, 1400));
+    assert_eq!([by_clicks.evidence, by_shown.evidence], [Evidence::Clicks, Evidence::Impressions]);
+    for (clicks, shown) in by_clicks.systems.iter().zip(&by_shown.systems) {
+        let found = [&clicks.mean, &shown.mean].map(|mean| mean.get(Metric::Ndcg(10)));
+        assert_eq!(found[0], found[1], "what was not clicked is not learnt");
+        // Two titles were shown for each query.
+        let judged = [&clicks.mean, &shown.mean].map(|mean| mean.get(Metric::Judged(10)));
+        assert!(judged[0] > 0.5 && judged[1] <= 0.2, "{judged:?}");
+    }
+    assert!(by_shown.warning.unwrap().contains("of the first ten titles were shown to users"));
 }
 
 #[test]

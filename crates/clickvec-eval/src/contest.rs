@@ -20,6 +20,8 @@ const ENOUGH_JUDGED: f64 = 0.7;
 pub enum Evidence {
     /// Clicks of queries that were held out.
     Clicks,
+    /// The same, where the log says what was shown and not clicked.
+    Impressions,
     /// Grades.
     Judgments,
 }
@@ -78,7 +80,7 @@ fn conclusion(evidence: Evidence, name: &str, tests: &[Comparison]) -> String {
         (!others.is_empty()).then(|| others.join(joint))
     };
     let what = match evidence {
-        Evidence::Clicks => "what users clicked",
+        Evidence::Clicks | Evidence::Impressions => "what users clicked",
         Evidence::Judgments => "good titles",
     };
     let better = others(Verdict::Better, " and ").map(|others| format!("finds {what} better {others}"));
@@ -92,10 +94,10 @@ fn conclusion(evidence: Evidence, name: &str, tests: &[Comparison]) -> String {
     let said: Vec<String> = [better, not_shown, worse].into_iter().flatten().collect();
     let trust = match (evidence, is_best) {
         (Evidence::Judgments, _) => "",
-        (Evidence::Clicks, true) => {
+        (_, true) => {
             ", although clicks favour the engine that showed the titles: users cannot click what they were not shown"
         }
-        (Evidence::Clicks, false) => {
+        (_, false) => {
             "; clicks favour the engine that showed the titles, since users cannot click what they were not shown, so only \
              judged titles can tell which is better"
         }
@@ -117,6 +119,9 @@ pub fn unjudged_warning(evidence: Evidence, systems: &[Evaluation]) -> Option<St
     };
     let (are, others, favoured) = match evidence {
         Evidence::Clicks => ("were ever clicked", "titles that nobody was shown", "the engine that made the log"),
+        Evidence::Impressions => {
+            ("were shown to users", "titles that they were not shown", "the engine that made the log")
+        }
         Evidence::Judgments => ("have a judgment", "titles without one", "the systems whose results were judged"),
     };
     Some(format!(
@@ -173,6 +178,8 @@ mod tests {
         let systems = |judged| [system("a", noisy(0.5), judged), system("b", noisy(0.5), 0.9)];
         let warning = unjudged_warning(Evidence::Clicks, &systems(0.4)).unwrap();
         assert!(warning.starts_with("only 0.40 to 0.90 of the first ten titles were ever clicked ("), "{warning}");
+        let shown = unjudged_warning(Evidence::Impressions, &systems(0.4)).unwrap();
+        assert!(shown.starts_with("only 0.40 to 0.90 of the first ten titles were shown to users ("), "{shown}");
         assert_eq!(unjudged_warning(Evidence::Judgments, &systems(0.8)), None);
     }
 }

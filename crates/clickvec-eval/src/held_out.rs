@@ -33,6 +33,7 @@ pub struct HeldOutTest {
     set: Collection,
     /// The positions of the titles that were clicked for each query.
     clicked: Vec<Vec<u32>>,
+    evidence: Evidence,
 }
 
 impl HeldOutTest {
@@ -56,18 +57,22 @@ impl HeldOutTest {
             let text = held_out.titles[title as usize].clone();
             JudgedTitle { id: text.clone(), text, grade }
         };
+        // What was shown and not clicked is bad. Without that, what was ever clicked is all that is known of other titles.
+        let shown = |&title: &u32| judged(&(title, 0));
+        let has_shown = held_out.queries.iter().any(|query| !query.shown.is_empty());
+        let evidence = if has_shown { Evidence::Impressions } else { Evidence::Clicks };
         let positions = |query: &HeldOutQuery| query.clicked.iter().map(|&(title, _)| title).collect();
         let clicked = held_out.queries.iter().map(positions).collect();
         let queries = held_out.queries.iter().map(|query| JudgedQuery {
             id: query.text.clone(),
             text: query.text.clone(),
-            titles: query.clicked.iter().map(judged).collect(),
+            titles: query.clicked.iter().map(judged).chain(query.shown.iter().map(shown)).collect(),
         });
         let judgments = Judgments { queries: queries.collect(), ..Judgments::default() };
-        let known = held_out.was_clicked;
+        let known = if has_shown { Vec::new() } else { held_out.was_clicked };
         let titles = held_out.titles.into_iter().map(|title| Title { id: String::new(), title });
         let set = Collection { known, ..Collection::new(&judgments, false, titles.collect())? };
-        Ok(HeldOutTest { set, clicked })
+        Ok(HeldOutTest { set, clicked, evidence })
     }
 
     /// The mean over all held-out pairs of the loss that training lowers, such as ln(1 + Σ e^(−γΔ)) of the softmax, with this
@@ -140,9 +145,10 @@ impl HeldOutTest {
         self.compare(&[(ranker.name(), &self.answers(ranker)?)], baselines)
     }
 
-    /// The first of some systems that give these answers, at most [`HeldOutTest::DEPTH`] titles for each query, compared with the others
-    /// and with rankers that need no training, each as [`ranker::train`] knows it and with its name. Where not all titles were clicked, the share of the first ten
-    /// that were, and NDCG without the others, are among the metrics.
+    /// The first of some systems that give these answers, at most [`HeldOutTest::DEPTH`] titles for each query, compared with the
+    /// others and with rankers that need no training, each as [`ranker::train`] knows it and with its name. Where not all titles were
+    /// clicked, or the log says what was shown, the share of the first ten that were clicked or shown, and NDCG without the others, are
+    /// among the metrics.
     ///
     /// # Errors
     /// `ErrorKind::Empty` if the titles are not enough for a ranker; those of [`Ranker::candidates`].
@@ -152,11 +158,11 @@ impl HeldOutTest {
             |(spec, name): &(&str, &str)| Ok(((*name).to_owned(), self.answers(&*ranker::train(spec, &corpus)?)?));
         let others = baselines.iter().map(answer).collect::<Result<Vec<_>>>()?;
         let others = others.iter().map(|(name, answers)| (name.as_str(), answers));
-        let unclicked = self.set.known.iter().any(|known| !known);
-        let known = if unclicked { &[Metric::Judged(10), Metric::CondensedNdcg(10)][..] } else { &[] };
+        let is_partial = self.evidence == Evidence::Impressions || self.set.known.iter().any(|known| !known);
+        let known = if is_partial { &[Metric::Judged(10), Metric::CondensedNdcg(10)][..] } else { &[] };
         let metrics = [&Self::METRICS[..], known].concat();
         let judge = |(name, answers): (&str, &Answers)| self.judge_by(name, answers, &metrics);
-        Contest::new(Evidence::Clicks, &systems.iter().copied().chain(others).map(judge).collect::<Vec<_>>())
+        Contest::new(self.evidence, &systems.iter().copied().chain(others).map(judge).collect::<Vec<_>>())
     }
 
     fn answers(&self, ranker: &dyn Ranker) -> Result<Answers> {

@@ -36,6 +36,8 @@ pub(crate) struct Emission<'a> {
     pub(crate) validation_part: Option<f64>,
     /// The weight of a click at each position; if empty, there is no column of weights.
     pub(crate) weights: &'a [f64],
+    /// Whether titles that were shown and not clicked are written too, with 0 in a column `clicked`.
+    pub(crate) impressions: bool,
 }
 
 /// The destination of a table.
@@ -100,8 +102,9 @@ impl Emission<'_> {
         report: &mut Report,
     ) -> Result<()> {
         let weight = if self.weights.is_empty() { "" } else { "\tweight" };
-        let rare = if self.private { "\trare" } else { "" };
-        put(self.output, training, format!("query\ttitle\tcount{weight}{rare}\n").as_bytes())?;
+        let rare_column = if self.private { "\trare" } else { "" };
+        let clicked = if self.impressions { "\tclicked" } else { "" };
+        put(self.output, training, format!("query\ttitle\tcount{weight}{rare_column}{clicked}\n").as_bytes())?;
         if let (Some(path), Some(validation)) = (self.validation, &mut validation) {
             put(path, validation, b"query\ttitle\tgrade\tcount\n")?;
         }
@@ -151,12 +154,30 @@ impl Emission<'_> {
                     if !is_validation && self.private {
                         row.extend_from_slice(if is_rare { b"\t1" } else { b"\t0" });
                     }
+                    if !is_validation && self.impressions {
+                        row.extend_from_slice(b"\t1");
+                    }
                     if is_rare {
                         rare.pairs += 1;
                         rare.clicks = rare.clicks.saturating_add(*clicks);
                     }
                     row.push(b'\n');
                     put(path, target, &row)?;
+                }
+                if !is_validation && self.impressions {
+                    let others = [
+                        "\t0",
+                        if weight.is_empty() { "" } else { "\t0" },
+                        if self.private { "\t0" } else { "" },
+                        "\t0\n",
+                    ]
+                    .concat();
+                    for title in shown(&group, part) {
+                        row.clear();
+                        push(&mut row, &[&group.query, title]);
+                        row.extend_from_slice(others.as_bytes());
+                        put(path, target, &row)?;
+                    }
                 }
                 if is_validation {
                     // This includes titles whose clicks are in the other part of the log.
@@ -241,6 +262,15 @@ impl Emission<'_> {
         };
         cells.iter().filter(|cell| cell.part == part).map(worth).sum::<f64>() / clicks as f64
     }
+}
+
+/// Iterates over the titles that were shown for a query in one part, and not clicked there.
+fn shown(group: &QueryGroup, part: u8) -> impl Iterator<Item = &[u8]> {
+    let is_shown = move |cells: &[Cell]| {
+        let own = || cells.iter().filter(|cell| cell.part == part);
+        own().any(|cell| cell.shown > 0) && own().all(|cell| cell.clicks == 0)
+    };
+    group.titles.iter().filter(move |title| is_shown(&title.cells)).map(|title| title.title.as_slice())
 }
 
 /// A sum that stops at the largest number instead of overflowing.

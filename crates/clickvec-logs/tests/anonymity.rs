@@ -32,6 +32,7 @@ fn config(folder: &Path, split: Split, min_users: usize, limits: Limits, memory:
         needs_day_limit: false,
         split,
         position_weighting: None,
+        impressions: 0.0,
         max_bad: 0.0,
         memory,
         output: folder.join("clicks.tsv"),

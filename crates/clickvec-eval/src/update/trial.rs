@@ -83,7 +83,7 @@ impl Trial {
     ) -> Result<Trial> {
         let known = match evidence {
             Evidence::Clicks => &set.known[..],
-            Evidence::Judgments => &[],
+            Evidence::Impressions | Evidence::Judgments => &[],
         };
         let [old, new] = lists.map(|lists| judged(lists, set, queries, known));
         let [decides, _, condensed] = METRICS;

@@ -69,6 +69,9 @@ pub struct Config {
     pub split: Split,
     /// How clicks are weighted by their position, if at all.
     pub position_weighting: Option<PositionWeighting>,
+    /// The share of queries whose titles that were shown and not clicked are written too, with 0 in a column `clicked`: those with the
+    /// lowest [`query_hash`](clickvec::internals::clicks::query_hash), which training holds out first.
+    pub impressions: f64,
     /// The share of rows that may be broken, 0 to 1.
     pub max_bad: f64,
     /// The memory to use, in bytes.
@@ -97,6 +100,7 @@ impl Config {
             needs_day_limit: false,
             split: Split::None,
             position_weighting: None,
+            impressions: 0.0,
             max_bad: DEFAULT_MAX_BAD,
             memory: DEFAULT_MEMORY,
             output,

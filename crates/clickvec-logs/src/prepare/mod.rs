@@ -198,6 +198,7 @@ pub fn prepare(
             Split::None | Split::After(_) => None,
         },
         weights: &weights,
+        impressions: config.impressions > 0.0,
     };
     emission.write(&gathered, &mut report, standard_output)?;
     Ok(report)

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use clickvec::internals::clicks::query_hash;
+use clickvec::internals::text::words;
 use clickvec_tables::table::RowFault;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -58,9 +60,10 @@ impl Found {
         }
     }
 
-    /// Counts the fate of a row from a person. Returns what is to be counted of it.
+    /// Counts the fate of a row from a person. Returns what is to be counted of it. Without positions, a title that was shown and not
+    /// clicked is left out of the clicks.
     #[inline]
-    fn settles<T>(&mut self, seen: Seen<T>) -> Option<Sighting<T>> {
+    fn settles<T>(&mut self, seen: Seen<T>, weighs_positions: bool) -> Option<Sighting<T>> {
         let left = &mut self.left_out;
         self.personal.add(seen.removed);
         if let Some(item) = seen.item {
@@ -70,6 +73,7 @@ impl Found {
             Fate::LeftOut(reason) => reason,
             Fate::Counted(sighting) => {
                 self.clicks = self.clicks.saturating_add(sighting.clicks);
+                left.not_clicked += u64::from(sighting.clicks == 0 && !weighs_positions);
                 return Some(sighting);
             }
         };
@@ -150,7 +154,9 @@ impl<'a> Counter<'a> {
             self.found.left_out.robots += 1;
             return Ok(None);
         }
-        if let Some(sighting) = self.found.settles(self.reader.read(record, &values, user)) {
+        let weighs_positions = self.reader.config.position_weighting.is_some();
+        let seen = self.reader.read(record, &values, user);
+        if let Some(sighting) = self.found.settles(seen, weighs_positions) {
             gatherer.add(sighting)?;
         }
         Ok(None)
@@ -196,7 +202,7 @@ impl<'a> Counter<'a> {
             self.found.left_out.robots += 1;
             return None;
         }
-        self.found.settles(seen)
+        self.found.settles(seen, self.reader.config.position_weighting.is_some())
     }
 }
 
@@ -217,12 +223,31 @@ impl Reader<'_> {
     /// What becomes of a row, if its user is a person.
     #[inline]
     fn read(&mut self, record: &Record, values: &Values, user: Option<u64>) -> Seen<&str> {
+        let left_out = |reason| Seen { removed: Removed::default(), item: None, fate: Fate::LeftOut(reason) };
+        if values.clicks > 0 || (values.shown > 0 && self.config.position_weighting.is_some()) {
+            return self.read_texts(record, values, user);
+        }
+        if values.shown == 0 {
+            return left_out(Reason::CountZero);
+        }
+        if self.config.impressions == 0.0 {
+            return left_out(Reason::NotClicked);
+        }
+        // Whatever becomes of it, it is no click.
+        let most = self.config.impressions * u64::MAX as f64;
+        match self.read_texts(record, values, user).fate {
+            Fate::Counted(sighting) if query_hash(&words(sighting.query).join(" ")) as f64 <= most => {
+                Seen { removed: Removed::default(), item: None, fate: Fate::Counted(sighting) }
+            }
+            _ => left_out(Reason::NotClicked),
+        }
+    }
+
+    /// Reads the texts of a row that is to be counted.
+    #[inline]
+    fn read_texts(&mut self, record: &Record, values: &Values, user: Option<u64>) -> Seen<&str> {
         let mut removed = Removed::default();
         let without = |removed, item, reason| Seen { removed, item, fate: Fate::LeftOut(reason) };
-        if values.clicks == 0 && (values.shown == 0 || self.config.position_weighting.is_none()) {
-            let reason = if values.shown == 0 { Reason::CountZero } else { Reason::NotClicked };
-            return without(removed, None, reason);
-        }
         // A click has its query, or a key that leads to it.
         let own = record.get(Role::Query).filter(|query| !query.trim().is_empty());
         let query = match (own, self.searches, record.get(Role::Key)) {

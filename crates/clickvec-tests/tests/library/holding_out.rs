@@ -147,7 +147,11 @@ impl Ranker for Given {
 #[test]
 fn the_loss_of_held_out_pairs_is_that_of_training() {
     let titles: Vec<String> = (0..60).map(|title| format!("t{title}")).collect();
-    let query = |number: u32| HeldOutQuery { text: format!("q{number}"), clicked: vec![(number, 1), (number + 20, 1)] };
+    let query = |number: u32| HeldOutQuery {
+        text: format!("q{number}"),
+        clicked: vec![(number, 1), (number + 20, 1)],
+        shown: Vec::new(),
+    };
     let held_out = HeldOut { queries: (0..20).map(query).collect(), titles, ..HeldOut::default() };
     let test = HeldOutTest::new(held_out).expect("memory");
     let equal = test.loss(&Given(|_, _| 0.5), LossKind::Softmax, 10.0, 4).expect("negatives");

@@ -42,7 +42,7 @@ impl RepeatableClicks<'_> {
         let mut queries = HashSet::new();
         let flow = source.read(field, weighting, &mut |pair| {
             let query = words(pair.query).join(" ");
-            if !query.is_empty() && !words(pair.title).is_empty() {
+            if pair.clicked && !query.is_empty() && !words(pair.title).is_empty() {
                 queries.insert(query);
             }
             Ok(if queries.len() >= least { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -122,6 +122,8 @@ pub struct HeldOutQuery {
     /// The titles that were clicked for it, each with its position and its grade: 1, or, if the log weighs clicks, that of
     /// [`crate::train::click_grades`] of `weight` times `count` in the log, however training weights them.
     pub clicked: Vec<(u32, u8)>,
+    /// The positions of the titles that were shown for it and not clicked, as far as the log says, ascending.
+    pub shown: Vec<u32>,
 }
 
 impl ClickLog {
@@ -170,7 +172,11 @@ impl ClickLog {
                 continue;
             }
             let query = *queries.entry(pair.query).or_insert_with(|| {
-                held.queries.push(HeldOutQuery { text: self.text(pair.query_words), clicked: Vec::new() });
+                held.queries.push(HeldOutQuery {
+                    text: self.text(pair.query_words),
+                    clicked: Vec::new(),
+                    shown: Vec::new(),
+                });
                 weights.push(Vec::new());
                 held.queries.len() - 1
             });
@@ -206,10 +212,21 @@ impl ClickLog {
                 break;
             }
             let [title, pair] = distinct[order.at(number) as usize];
-            if !positions.contains_key(&title) {
+            if let Entry::Vacant(entry) = positions.entry(title) {
+                entry.insert(held.titles.len() as u32);
                 held.titles.push(self.text(self.pair(pair as usize).title_words));
                 held.was_clicked.push(clicked.contains(&title));
             }
+        }
+        for [query, title] in self.shown.iter() {
+            let (Some(&query), Some(&title)) = (queries.get(query), positions.get(title)) else { continue };
+            if !indexes.contains_key(&(query, title)) {
+                held.queries[query].shown.push(title);
+            }
+        }
+        for HeldOutQuery { shown, .. } in &mut held.queries {
+            shown.sort_unstable();
+            shown.dedup();
         }
         self.records.retain(|record| record.is_title == 1 || !drawn.contains(&record.query))?;
         self.statistics.pairs -= held.pairs;
@@ -293,6 +310,31 @@ mod tests {
         assert_eq!(grades("count\tother", Weighting::Linear), (vec![1, 1, 1], false), "one person may click often");
         for weighting in [Weighting::Log, Weighting::Linear, Weighting::None] {
             assert_eq!(grades("weight\tcount", weighting), (vec![3, 1, 4], true), "{weighting:?} is about learning");
+        }
+    }
+
+    #[test]
+    fn what_was_shown_and_not_clicked_is_known_of_held_out_queries() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log.tsv");
+        let rows = (0..1000).map(|i| {
+            let next = (i + 1) % 1000;
+            // Shown and clicked is clicked. A title that was never clicked is not searched.
+            let rows = [(i, 1), (next, 0), (i, 0), (next, 0), (2000, 0)];
+            rows.map(|(title, clicked)| format!("query {i}\ttitle {title}\t{clicked}\n")).concat()
+        });
+        std::fs::write(&path, format!("query\ttitle\tclicked\n{}", rows.collect::<String>())).expect("written");
+        for storage in [Storage::Memory, Storage::Folder(folder.path())] {
+            let mut log = ClickLog::read(ClickSource::file(&path), storage, LogConfig::default()).expect("a log");
+            let statistics = log.statistics().clone();
+            assert_eq!((statistics.pairs, statistics.not_clicked, statistics.cut), (1000, 4000, 0));
+            let held = log.hold_out(0.1, storage).expect("held out");
+            assert_eq!((held.queries.len(), held.titles.len()), (100, 1000));
+            for query in &held.queries {
+                let number: usize = query.text.trim_start_matches("query ").parse().expect("a number");
+                let shown: Vec<&str> = query.shown.iter().map(|&title| held.titles[title as usize].as_str()).collect();
+                assert_eq!((query.clicked.len(), shown), (1, vec![&*format!("title {}", (number + 1) % 1000)]));
+            }
         }
     }
 

@@ -88,6 +88,8 @@ pub struct ClickLog {
     features: Spooled<Feature>,
     /// The hashes (query, title) of all pairs, ascending and distinct.
     pub(super) clicked: Spooled<[u64; 2]>,
+    /// The hashes (query, title) of what was shown and not clicked.
+    pub(super) shown: Spooled<[u64; 2]>,
     dictionary: Dictionary,
     pub(super) statistics: LogStatistics,
     skipped: Skipped,

@@ -123,25 +123,51 @@ impl ClickReader {
     /// Those of [`Table::next`].
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
-        let (weight, worth, rare) = loop {
+        loop {
+            match self.advance()? {
+                None => return Ok(None),
+                Some(RowKind::Shown) => {}
+                Some(kind @ RowKind::Click(..)) => return Ok(Some(self.click(&kind))),
+            }
+        }
+    }
+
+    /// Returns the next valid row like [`ClickReader::next`], also one of a title that was shown and not clicked, which weighs 0. The
+    /// flag says whether it was clicked.
+    pub(super) fn next_row(&mut self) -> Result<Option<(Click<'_>, bool)>> {
+        let Some(kind) = self.advance()? else { return Ok(None) };
+        let is_clicked = matches!(kind, RowKind::Click(..));
+        Ok(Some((self.click(&kind), is_clicked)))
+    }
+
+    /// Reads up to the next valid row, and returns what it is.
+    fn advance(&mut self) -> Result<Option<RowKind>> {
+        loop {
             let fault = match self.table.next(&mut self.record)? {
                 Next::End => return Ok(None),
                 Next::Broken(fault) => fault,
                 Next::Header => RowFault::header_again(),
                 Next::Row => match self.kind() {
-                    Ok(RowKind::Click(weight, worth, rare)) => break (weight, worth, rare),
-                    Ok(RowKind::Shown) => {
-                        self.not_clicked += 1;
-                        continue;
+                    Ok(kind) => {
+                        self.not_clicked += u64::from(matches!(kind, RowKind::Shown));
+                        return Ok(Some(kind));
                     }
                     Err(fault) => fault,
                 },
             };
             self.skipped.add(self.record.line, fault);
+        }
+    }
+
+    /// Returns the current row.
+    fn click(&mut self, kind: &RowKind) -> Click<'_> {
+        let (weight, worth, rare) = match *kind {
+            RowKind::Click(weight, worth, rare) => (weight, worth, rare),
+            RowKind::Shown => (0.0, 0.0, false),
         };
         let query = self.record.get(self.query).unwrap_or_default();
         let title = self.title.text(&self.record, &mut self.joined);
-        Ok(Some(Click { query, title, weight, worth, rare, line: self.record.line }))
+        Click { query, title, weight, worth, rare, line: self.record.line }
     }
 
     /// Returns the rows that were left out so far.

@@ -40,7 +40,7 @@ type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> +
 /// A receiver of each pair.
 type OnPair<'f> = dyn FnMut(SourcePair<'_>) -> Result<ControlFlow<()>> + 'f;
 
-/// A pair of a source.
+/// A pair of a source, clicked or only shown.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SourcePair<'a> {
     pub(super) query: &'a str,
@@ -52,6 +52,8 @@ pub(super) struct SourcePair<'a> {
     pub(super) worth: Option<f32>,
     /// Whether the query is rare.
     pub(super) rare: bool,
+    /// Whether the title was clicked; otherwise it was only shown, and there is nothing to learn.
+    pub(super) clicked: bool,
 }
 
 /// What was found out while a source was read.
@@ -114,7 +116,9 @@ impl<'a> ClickSource<'a> {
                 }
                 // Where the weights come from is not known, so they say nothing of what a click is worth.
                 let (query, title) = (query.as_ref(), title.as_ref());
-                if on_pair(SourcePair { query, title, weight: weight.abs(), worth: None, rare })?.is_break() {
+                if on_pair(SourcePair { query, title, weight: weight.abs(), worth: None, rare, clicked: true })?
+                    .is_break()
+                {
                     return Ok(ControlFlow::Break(()));
                 }
             }
@@ -197,9 +201,9 @@ impl<'a> ClickSource<'a> {
             Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
                 let weighted = reader.is_weighted();
-                while let Some(Click { query, title, weight, worth, rare, .. }) = reader.next()? {
+                while let Some((Click { query, title, weight, worth, rare, .. }, clicked)) = reader.next_row()? {
                     let worth = weighted.then_some(worth as f32);
-                    if on_pair(SourcePair { query, title, weight, worth, rare })?.is_break() {
+                    if on_pair(SourcePair { query, title, weight, worth, rare, clicked })?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }

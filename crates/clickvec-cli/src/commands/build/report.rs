@@ -127,7 +127,11 @@ impl Reporter {
         if let Some(contest) = &built.tested {
             let heading = format!(
                 "over all titles, by {}",
-                if contest.evidence == clickvec_eval::Evidence::Clicks { "held-out clicks" } else { "judged titles" }
+                if contest.evidence == clickvec_eval::Evidence::Judgments {
+                    "judged titles"
+                } else {
+                    "held-out clicks"
+                }
             );
             text = format!("\n{}\n\n{}", held_out::table(&heading, contest), held_out::tests(contest));
             if let Some(warning) = &contest.warning {

@@ -308,6 +308,7 @@ impl Args {
             needs_day_limit: max_queries.day.is_some(),
             split: self.split(),
             position_weighting: self.correct_position_bias,
+            impressions: 0.0,
             max_bad: self.max_bad,
             memory: self.memory,
             output: self.output.clone(),

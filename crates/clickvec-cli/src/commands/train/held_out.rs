@@ -75,6 +75,7 @@ pub(crate) fn table(heading: &str, contest: &Contest) -> String {
     let metrics = contest.systems.iter().take(1).flat_map(|system| system.mean.iter());
     let heads = metrics.map(|(metric, _)| match (contest.evidence, metric) {
         (Evidence::Clicks, Metric::Judged(k)) => format!("clicked@{k}"),
+        (Evidence::Impressions, Metric::Judged(k)) => format!("shown@{k}"),
         (_, metric) => metric.heading(),
     });
     let mut table = Table::new([Column::text(heading)].into_iter().chain(heads.map(Column::number)));

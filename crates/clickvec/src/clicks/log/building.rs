@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{ClickLog, LogConfig, Record};
-use crate::clicks::hashes::{mix, pair_fingerprint, title_fingerprint};
+use crate::clicks::hashes::{mix, pair_fingerprint, text_hash, title_fingerprint};
 use crate::clicks::source::{Found, SourcePair};
 use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;
@@ -39,6 +39,8 @@ pub(super) struct Building<'a> {
     records: Spool<Record>,
     words: Spool<WordId>,
     clicked: Spool<[u64; 2]>,
+    /// The hashes of query and title of what was shown and not clicked.
+    shown: Spool<[u64; 2]>,
     /// The letters of all numbered words, and the number of letters of each.
     letters: Spool<u8>,
     lengths: Spool<u32>,
@@ -70,6 +72,7 @@ impl Building<'_> {
             records: Spool::new(storage)?,
             words: Spool::new(storage)?,
             clicked: Spool::new(storage)?,
+            shown: Spool::new(storage)?,
             letters: Spool::new(storage)?,
             lengths: Spool::new(storage)?,
             interner: Interner::default(),
@@ -91,7 +94,10 @@ impl Building<'_> {
     }
 
     pub(super) fn add(&mut self, pair: SourcePair<'_>) -> Result<()> {
-        let SourcePair { query, title, weight, worth, rare } = pair;
+        let SourcePair { query, title, weight, worth, rare, clicked } = pair;
+        if !clicked {
+            return self.add_shown(query, title);
+        }
         if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
             self.forget_words()?;
         }
@@ -132,6 +138,13 @@ impl Building<'_> {
             self.worth.push(&worth)?;
         }
         self.clicked.push(&[query_hash, title_hash])
+    }
+
+    /// Adds a title that was shown for a query and not clicked.
+    fn add_shown(&mut self, query: &str, title: &str) -> Result<()> {
+        let limit = self.config.limit();
+        let [query, title] = [query, title].map(|text| text_hash(text, limit, &mut self.buffer));
+        self.shown.push(&[query, title])
     }
 
     /// Adds the titles of a file. Fails if none has a word.
@@ -336,6 +349,7 @@ impl Building<'_> {
             feature_start: feature_start.finish()?,
             features: features.finish()?,
             clicked,
+            shown: self.shown.finish()?,
             dictionary,
             statistics: self.statistics,
             skipped: self.skipped,

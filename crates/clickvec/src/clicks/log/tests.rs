@@ -151,7 +151,7 @@ fn nothing_to_train_on() {
 fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
-    let pair = |query, title| SourcePair { query, title, weight: 1.0, worth: None, rare: false };
+    let pair = |query, title| SourcePair { query, title, weight: 1.0, worth: None, rare: false, clicked: true };
     building.add(pair("red shoe", "red")).expect("added");
     building.forget_words().expect("room");
     building.add(pair("red shoe", "shoe")).expect("added");
