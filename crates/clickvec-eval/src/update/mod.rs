@@ -41,7 +41,8 @@ fields! {
         pub half_life: f64 where Rule::Above0,
         /// The share of queries to hold out. It is to be the same every day.
         pub held_out: f64 where Rule::Within(0.01, 0.5),
-        /// The number of epochs over the clicks, or `none`: 2, or those of the old model if the new one starts from random weights.
+        /// The number of epochs over the clicks, or `none`: 2 for each update since the model was replaced, at most 8; or those of
+        /// the old model if the new one starts from random weights.
         #[serde(with = "whole_or_none")]
         pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
         /// Whether to start from random weights instead of the old model's.
@@ -88,9 +89,11 @@ impl UpdateConfig {
 
 /// Returns the settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///
-/// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given. Titles are then learnt only
-/// together with clicks, not on their own before.
-pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainConfig {
+/// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given, and as many more for each of the
+/// `updates` that have tested new models against this one, but at most [`MOST_WARM_EPOCHS`]. So a model that is not replaced does not
+/// keep later ones from learning as much as if each had begun with the one before. Titles are then learnt only together with clicks,
+/// not on their own before.
+pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>, updates: u64) -> TrainConfig {
     let mut config = old.training().config.clone();
     config.keep = Keep::Last;
     config.patience = None;
@@ -103,7 +106,8 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
         titles.among_clicks = TitleConfig::default().among_clicks;
     }
     if !fresh {
-        config.epochs = WARM_EPOCHS;
+        let times = u32::try_from(updates.saturating_add(1)).unwrap_or(u32::MAX);
+        config.epochs = WARM_EPOCHS.saturating_mul(times).min(MOST_WARM_EPOCHS);
         if let Some(titles) = &mut config.titles {
             titles.epochs = 0;
         }
@@ -114,3 +118,5 @@ pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>) -> TrainCo
 
 /// The number of epochs over the window when training starts from the old model.
 pub const WARM_EPOCHS: u32 = 2;
+/// The largest number of these.
+pub const MOST_WARM_EPOCHS: u32 = 8;

@@ -192,7 +192,7 @@ fn members_of_an_initial_model_go_on_and_are_projected_anew() {
         }
     }
     // An update keeps the size.
-    assert_eq!(training_config(&before, false, None).encoder, config(Some(6)).encoder);
+    assert_eq!(training_config(&before, false, None, 0).encoder, config(Some(6)).encoder);
     let fewer = EncoderConfig::Members(MembersConfig { members: 2, ..members(Some(6)) });
     let found = place.train(&TrainConfig { encoder: fewer, ..config(None) }, How::default());
     refused_for(found, "an initial model of the encoder ");

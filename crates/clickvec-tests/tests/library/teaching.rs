@@ -195,7 +195,7 @@ fn an_update_without_the_teacher_learns_as_many_titles_as_others() {
         config.titles.as_mut().expect("titles").among_clicks = among_clicks;
         place.train(&config, How::default()).expect("trained");
         let model = Model::load(&place.output()).expect("a model");
-        let config = training_config(&model, true, None);
+        let config = training_config(&model, true, None, 0);
         assert_eq!((config.teacher, config.titles.expect("titles").among_clicks), (None, updated));
     }
 }

@@ -95,7 +95,9 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     files::remove_abandoned(target);
     files::remove_abandoned(&state_path);
     let old = if is_index { Index::open(target)?.model().clone() } else { Model::load(target)? };
-    let config = training_config(&old, settings.fresh, settings.epochs);
+    let state = read_state(&state_path)?;
+    let updates = state.as_ref().filter(|state| state.model == old.fingerprint()).map_or(0, |state| state.updates);
+    let config = training_config(&old, settings.fresh, settings.epochs, updates);
     let replaced = is_index.then(|| Replaced::tell(target)).transpose()?;
     args.title_columns.check(&args.titles, &config.field)?;
     let table = args.title_columns.table(&args.titles);
@@ -111,7 +113,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         test_set::read(&TestSetFiles { judged, topics: None, titles, field: &config.field })
     });
     let judged = judged.transpose()?;
-    let state = read_state(&state_path)?;
     let refreshed = is_index.then(|| Refreshed::new(target, &table)).transpose()?;
     let index = is_index.then(|| Target::new(target, args.title_columns.table(&args.titles))).transpose()?;
     let interrupt = Interrupt::watch()?;
