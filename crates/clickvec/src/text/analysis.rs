@@ -32,6 +32,9 @@ impl Analysis {
 
     /// Calls `term` with the terms of a word, in order: at least one.
     pub fn for_each_term(self, word: &str, mut term: impl FnMut(&str)) {
+        // The lower case of İ has a dot of its own, which is not typed.
+        let without_dots = word.contains(DOTTED_I).then(|| word.replace(DOTTED_I, "i"));
+        let word = without_dots.as_deref().unwrap_or(word);
         let mut form = |part: &str| if self.stem { term(&singular(part)) } else { term(part) };
         if !self.split {
             return form(word);
@@ -52,6 +55,8 @@ impl Analysis {
         form(&word[start..]);
     }
 }
+
+const DOTTED_I: &str = "i\u{307}";
 
 /// `exact`, `stem`, `split` or `stem,split`.
 impl Display for Analysis {
@@ -161,6 +166,11 @@ mod tests {
     use crate::text::words;
 
     const BOTH: Analysis = Analysis { stem: true, split: true };
+
+    #[test]
+    fn a_dotted_capital_is_found_without_its_dot() {
+        assert_eq!(terms("İSTANBUL Sofas", BOTH), terms("istanbul sofa", BOTH));
+    }
 
     #[test]
     fn plurals_have_the_form_of_their_singulars() {
