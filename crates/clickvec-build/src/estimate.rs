@@ -7,6 +7,7 @@ use clickvec_transformer::Transformer;
 
 use crate::Build;
 use crate::sample::Sample;
+use crate::size::Size;
 
 /// The pairs that a member of 96 cells learns in a second on one core.
 const PAIRS_PER_SECOND: f64 = 4_500.0;
@@ -37,7 +38,8 @@ pub(crate) fn rows(logs: &[PathBuf], sample: &Sample) -> u64 {
 ///
 /// Settings that cannot act.
 pub(crate) fn seconds(build: &Build<'_>, titles: u64, rows: u64) -> Result<f64> {
-    let config = build.config(rows > 0)?;
+    let size = Size { titles, pairs: rows, queries: 0 };
+    let config = build.config(size)?;
     let (titles, rows) = (titles as f64, rows as f64);
     let members = match &config.encoder {
         clickvec::encoder::EncoderConfig::Members(members) => members.members as f64,

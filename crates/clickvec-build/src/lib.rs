@@ -10,6 +10,7 @@ mod looked;
 mod progress;
 mod sample;
 mod searched;
+mod size;
 mod taught;
 mod testing;
 mod vocabulary;
@@ -18,7 +19,6 @@ mod work;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use clickvec::internals::clicks::Storage;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Titles};
@@ -40,6 +40,7 @@ pub use self::searched::search_all;
 pub use self::work::folder_beside;
 
 use self::look::Reading;
+use self::size::Size;
 use self::taught::Taught;
 use self::work::{Before, InputFile, Work};
 
@@ -106,6 +107,7 @@ pub struct Built {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Counted {
     query: Option<String>,
+    size: Size,
 }
 
 impl Build<'_> {
@@ -122,18 +124,25 @@ impl Build<'_> {
         files.chain(self.teachers.iter().flat_map(files_of)).chain(judged).collect()
     }
 
-    /// Returns the settings of the training.
+    /// Returns the settings of the training for these numbers of titles and clicks.
     ///
     /// # Errors
     ///
     /// Settings that do not exist, or cannot act.
-    pub fn config(&self, clicks: bool) -> Result<TrainConfig> {
+    pub(crate) fn config(&self, size: Size) -> Result<TrainConfig> {
         let mut settings = self.settings.clone();
+        let clicks = size.pairs > 0;
+        let most = if self.fast { 2 } else { u64::MAX };
+        let mut defaults = vec![("titles.epochs", size.title_epochs().min(most))];
+        if clicks {
+            defaults.push(("epochs", size.click_epochs().min(most)));
+        }
         if self.fast {
-            for (name, value) in [("encoder.members", 2), ("titles.epochs", 2), ("epochs", 2)] {
-                if !settings.has(name) && (clicks || name != "epochs") {
-                    settings.set(name, value.into());
-                }
+            defaults.push(("encoder.members", 2));
+        }
+        for (name, value) in defaults {
+            if !settings.has(name) {
+                settings.set(name, value.into());
             }
         }
         let scores = self.teachers.iter().filter(|path| train::Teacher::is_score_file(path)).count();
@@ -160,7 +169,7 @@ impl Build<'_> {
     fn try_run(&self, on_progress: &mut OnProgress<'_>) -> Result<Built> {
         let mut run = Run { steps: self.steps(), on_progress };
         IndexBuilder::check_output(self.output)?;
-        self.config(!self.logs.is_empty())?;
+        self.config(self.small())?;
         let teacher = self.transformer()?;
         run.step(Step::Look)?;
         let reading = look::look(self, &mut || ControlFlow::Continue(()))?;
@@ -185,7 +194,8 @@ impl Build<'_> {
         }
         let mut tested = work.read(TESTED);
         let model = work.file(MODEL);
-        self.learn(&reading.titles, clicks.as_deref(), taught.as_ref(), &work, &mut tested, &mut run)?;
+        let size = Size { titles: reading.looked.titles.titles, ..counted.size };
+        self.learn(&reading.titles, clicks.as_deref(), size, taught.as_ref(), &work, &mut tested, &mut run)?;
         run.step(Step::Index)?;
         let model = Model::load(&model)?;
         let mut teacher = taught.as_ref().map(|taught| &taught.teacher);
@@ -197,7 +207,7 @@ impl Build<'_> {
             if let Some(plain) = &plain {
                 self.index(&model, &reading, None, plain, &mut run)?;
             }
-            let contest = testing::judged(judged, &reading.titles, self.output, plain.as_deref())?;
+            let contest = testing::judged(judged, &reading.titles, self.output, plain.as_deref(), &mut run)?;
             run.tell(Progress::Tested(&contest))?;
             if teacher.is_some() && !testing::keeps_teacher(&contest) {
                 teacher = None;
@@ -222,6 +232,11 @@ impl Build<'_> {
         first.map(|folder| Teacher::transformer(folder)).transpose()
     }
 
+    /// Returns a size that is known before the files are read.
+    fn small(&self) -> Size {
+        Size { titles: 1, pairs: u64::from(!self.logs.is_empty()), queries: 0 }
+    }
+
     /// Returns the steps of this build.
     fn steps(&self) -> Vec<Step> {
         let clicks = !self.logs.is_empty();
@@ -242,7 +257,7 @@ impl Build<'_> {
     /// Returns what the result depends on.
     fn identity(&self) -> Result<work::Inputs> {
         let files = self.inputs().iter().map(|path| InputFile::new(path)).collect::<Result<Vec<_>>>()?;
-        let config = self.config(!self.logs.is_empty())?;
+        let config = self.config(self.small())?;
         let config = serde_json::to_string(&config).unwrap_or_default();
         let settings = vec![
             config,
@@ -289,7 +304,7 @@ impl Build<'_> {
             let log = self.logs.first().map_or(clicks, PathBuf::as_path);
             return Err(error.help("name the column of titles or items").at(log));
         }
-        Ok(Counted { query: seen.query })
+        Ok(Counted { query: seen.query, size: seen.size })
     }
 
     /// Trains the model, and compares it as soon as one is there that has not seen the held-out queries.
@@ -297,16 +312,19 @@ impl Build<'_> {
         &self,
         titles: &Titles,
         clicks: Option<&Path>,
+        size: Size,
         taught: Option<&Taught>,
         work: &Work,
         tested: &mut Option<Contest>,
         run: &mut Run<'_, '_>,
     ) -> Result<()> {
-        let config = self.config(clicks.is_some())?;
-        if !can_hold_out(clicks, &config)? {
-            run.steps.retain(|step| *step != Step::LearnAll && (*step != Step::Test || self.judged.is_some()));
-        }
+        let config = self.config(size)?;
+        let then_all = !self.fast && size.learns_held_out();
         run.step(Step::Learn)?;
+        run.tell(Progress::Epochs {
+            titles: config.titles.map_or(0, |titles| titles.epochs),
+            clicks: clicks.map_or(0, |_| config.epochs),
+        })?;
         let model = work.file(MODEL);
         let inputs = self.inputs();
         // The vectors of a transformer are in a file by now.
@@ -321,7 +339,7 @@ impl Build<'_> {
             teachers: &teachers,
             output: Some(Output { path: &model, checkpoint_every: Some(CHECKPOINT_EVERY), resume: true }),
             baselines: &[],
-            then_all: !self.fast,
+            then_all,
             inputs: &inputs,
             ..Training::new(&config)
         };
@@ -386,19 +404,10 @@ impl Build<'_> {
             added += 1;
             if added % TITLES_AT_ONCE == 0 { run.tell(Progress::Encoding { texts: added, of }) } else { Ok(()) }
         })?;
+        run.tell(Progress::Writing)?;
         let fusion = Fusion::for_model(model);
         let fusion = if let Some(teacher) = teacher { fusion.with_teacher(teacher.clone()) } else { fusion };
         clickvec_index::finish(builder, model, &fusion, VectorFormat::default())
-    }
-}
-
-/// Returns whether the clicks have enough queries to hold some out.
-fn can_hold_out(clicks: Option<&Path>, config: &TrainConfig) -> Result<bool> {
-    let Some(clicks) = clicks.filter(|_| config.held_out > 0.0) else { return Ok(false) };
-    let clicks = ClickSource::file(clicks).repeatable(Storage::Memory, &mut |_| ControlFlow::Continue(()))?;
-    match clicks {
-        ControlFlow::Continue(clicks) => clicks.can_hold_out(config.held_out, &config.field, config.weighting),
-        ControlFlow::Break(()) => Err(Error::interrupted()),
     }
 }
 

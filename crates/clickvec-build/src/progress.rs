@@ -70,11 +70,27 @@ pub enum Progress<'a> {
     },
     /// The clicks have been counted.
     Counted(&'a Report),
+    /// Learning begins, with so many epochs.
+    Epochs {
+        /// Of the titles.
+        titles: u32,
+        /// Of the clicks; 0 without a log.
+        clicks: u32,
+    },
     /// Texts have been encoded.
     Encoding {
         /// The number so far.
         texts: u64,
         /// The number of all texts.
+        of: u64,
+    },
+    /// All titles have been encoded, and the files of the index are written.
+    Writing,
+    /// Queries of the comparison have been answered.
+    Answered {
+        /// The number so far.
+        queries: u64,
+        /// The number of all queries.
         of: u64,
     },
     /// The index has been compared.

@@ -16,6 +16,7 @@ use clickvec_index::{Fusion, Index, IndexBuilder, Teacher, VectorFormat, finish}
 use clickvec_tables::{Error, ErrorKind, Result};
 
 use crate::progress::Progress;
+use crate::size::Size;
 use crate::{Run, TITLES_AT_ONCE, searched};
 
 /// The name of the index in a comparison.
@@ -89,10 +90,11 @@ fn answers(
             run.tell(Progress::Encoding { texts: position, of })?;
         }
     }
+    run.tell(Progress::Writing)?;
     finish(builder, model, fusion, VectorFormat::default())?;
     let index = Index::open(scratch)?;
     let numbered = numbered(set);
-    let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut |_| ())?;
+    let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut answered(set, run))?;
     drop(index);
     // Nothing is lost if it stays: it lies in the folder of the build.
     let _ = std::fs::remove_dir_all(scratch);
@@ -117,7 +119,13 @@ fn numbered(set: &Collection) -> Collection {
 /// # Errors
 ///
 /// Those of reading the judged titles and of searching; none of them is among the titles.
-pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path, plain: Option<&Path>) -> Result<Contest> {
+pub(crate) fn judged(
+    judged: &Path,
+    titles: &Titles,
+    index: &Path,
+    plain: Option<&Path>,
+    run: &mut Run<'_, '_>,
+) -> Result<Contest> {
     let set = read_test_set(&files(judged))?;
     let collection = Collection::new(&set.judgments, set.title_ids, read_titles(titles, TITLE)?.titles)?;
     if collection.missing.count >= collection.judged {
@@ -129,32 +137,41 @@ pub(crate) fn judged(judged: &Path, titles: &Titles, index: &Path, plain: Option
     let judge = |name: &str, answers: &Answers| -> Evaluation {
         task.judge(name, answers, &METRICS, &EvaluateOptions::default())
     };
-    let search = |index: &Path| -> Result<Answers> {
+    let search = |index: &Path, run: &mut Run<'_, '_>| -> Result<Answers> {
         let index = Index::open(index)?;
-        let lists = searched::search_all(&index, &collection, &collection.queries, depth, &mut |_| ())?;
-        Ok(Answers::Lists(lists))
+        let done = &mut answered(&collection, run);
+        Ok(Answers::Lists(searched::search_all(&index, &collection, &collection.queries, depth, done)?))
     };
     let mut systems = Vec::new();
     let corpus = Corpus::from_titles(collection.texts())?;
     for (spec, name) in BASELINES {
         let ranker = ranker::train(spec, &corpus)?;
-        systems.push(judge(name, &task.answers(&*ranker, depth, &mut |_| ())?));
+        systems.push(judge(name, &task.answers(&*ranker, depth, &mut answered(&collection, run))?));
     }
     let compare = |indexes: &[(&str, &Answers)]| {
         let indexes = indexes.iter().map(|(name, answers)| judge(name, answers));
         Contest::new(Evidence::Judgments, &indexes.chain(systems.iter().cloned()).collect::<Vec<_>>())
     };
-    let found = search(index)?;
-    let Some(plain) = plain.map(search).transpose()? else { return compare(&[(INDEX, &found)]) };
+    let found = search(index, run)?;
+    let Some(plain) = plain.map(|plain| search(plain, run)).transpose()? else { return compare(&[(INDEX, &found)]) };
     let contest = compare(&[(INDEX, &found), (WITHOUT, &plain)])?;
     if loses(&contest, WITHOUT) { compare(&[(INDEX, &plain), (WITH, &found)]) } else { Ok(contest) }
 }
 
-/// The query and the title of counted clicks that were clicked most.
+/// Returns a function that reports the number of answered queries. A break is noticed by the next report.
+fn answered<'a>(set: &Collection, run: &'a mut Run<'_, '_>) -> impl FnMut(usize) + 'a {
+    let of = set.queries.len() as u64;
+    move |queries| {
+        let _ = run.tell(Progress::Answered { queries: queries as u64, of });
+    }
+}
+
+/// The query and the title of counted clicks that were clicked most, and how many there are.
 pub(crate) struct MostClicked {
     pub(crate) query: Option<String>,
     /// The title, and its share of all clicks.
     pub(crate) title: (String, f64),
+    pub(crate) size: Size,
 }
 
 /// Reads counted clicks.
@@ -165,7 +182,7 @@ pub(crate) struct MostClicked {
 pub(crate) fn most_clicked(clicks: &Path, weighting: Weighting) -> Result<MostClicked> {
     let mut reader = ClickReader::open(clicks, TITLE, weighting)?;
     let (mut queries, mut titles) = (HashMap::<String, f64>::new(), HashMap::<String, f64>::new());
-    let mut all = 0.0;
+    let (mut all, mut pairs) = (0.0, 0);
     while let Some(click) = reader.next()? {
         for (map, text) in [(&mut queries, click.query), (&mut titles, click.title)] {
             match map.get_mut(text) {
@@ -174,10 +191,13 @@ pub(crate) fn most_clicked(clicks: &Path, weighting: Weighting) -> Result<MostCl
             }
         }
         all += click.worth;
+        pairs += 1;
     }
+    let size = Size { titles: titles.len() as u64, pairs, queries: queries.len() as u64 };
     // Of those that were clicked alike, the first by its letters.
     let most =
         |map: HashMap<String, f64>| map.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
     let (title, clicked) = most(titles).unwrap_or_default();
-    Ok(MostClicked { query: most(queries).map(|(query, _)| query), title: (title, clicked / f64::max(all, 1e-9)) })
+    let title = (title, clicked / f64::max(all, 1e-9));
+    Ok(MostClicked { query: most(queries).map(|(query, _)| query), title, size })
 }

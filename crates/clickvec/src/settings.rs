@@ -198,6 +198,7 @@ impl TrainConfig {
             loss: LossConfig { gamma: 12.0, ..LossConfig::default() },
             epochs: 3,
             augment: Views { misspell: 0.1, ..Views::NONE },
+            word_count: Some(3),
             titles: Some(TitleConfig::default()),
             ..TrainConfig::default()
         }

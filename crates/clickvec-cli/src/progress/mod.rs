@@ -37,6 +37,13 @@ pub(crate) fn counter(verb: &str, noun: &str) -> ProgressBar {
     styled(0, &format!("{verb}: {{human_pos}} {noun}"))
 }
 
+/// Shows what is done, without a number.
+pub(crate) fn waiting(text: &str) -> ProgressBar {
+    let bar = styled(1, &format!("{text} …"));
+    bar.tick();
+    bar
+}
+
 /// Creates a step of something longer: its name and its progress.
 pub(crate) fn step(name: &str) -> ProgressBar {
     let bar = styled(1, "  {msg} {wide_bar} {percent}%{left}");

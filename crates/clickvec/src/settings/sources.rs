@@ -85,7 +85,7 @@ impl Default for TitleConfig {
     /// Returns the best settings in validation (docs/explanation/defaults.md).
     fn default() -> TitleConfig {
         TitleConfig {
-            epochs: 3,
+            epochs: 6,
             batch_size: 512,
             gamma: 12.0,
             learning_rate: 2e-3,

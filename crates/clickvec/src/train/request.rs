@@ -55,7 +55,7 @@ impl Inputs<'_> {
         };
         if let Some(init) = self.init {
             base.encoder = init.encoder_config().clone();
-            base.word_count = init.training().config.word_count.or(base.word_count);
+            base.word_count = init.training().config.word_count;
         }
         base.titles = self.titles.then(TitleConfig::default);
         base.teacher = (self.vectors || self.scores).then(TeacherConfig::default);

@@ -95,7 +95,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         );
     }
     let interrupt = Interrupt::watch()?;
-    let mut reporter = Reporter::new(&args, build.config(!args.logs.is_empty())?.epochs);
+    let mut reporter = Reporter::new(&args);
     let outcome = build.run(&mut |progress| {
         reporter.report(&progress);
         if interrupt.status().is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

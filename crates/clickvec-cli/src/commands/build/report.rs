@@ -29,7 +29,8 @@ pub(super) struct Reporter {
     watched: bool,
     /// The epochs of clicks.
     epochs: u32,
-    bar: Option<ProgressBar>,
+    /// The bar that is shown, and what of.
+    bar: Option<(&'static str, ProgressBar)>,
     /// Begun when its step began.
     learning: Learning,
     started: Instant,
@@ -62,12 +63,12 @@ struct Done<'a> {
 }
 
 impl Reporter {
-    pub(super) fn new(args: &Args, epochs: u32) -> Reporter {
+    pub(super) fn new(args: &Args) -> Reporter {
         Reporter {
             index: args.output.to_string_lossy().into_owned(),
             json: args.json,
             watched: progress::is_watched(),
-            epochs,
+            epochs: 0,
             bar: None,
             learning: Learning::new(),
             started: Instant::now(),
@@ -78,12 +79,20 @@ impl Reporter {
     /// Reports what happens.
     pub(super) fn report(&mut self, event: &Progress<'_>) {
         match event {
-            Progress::Reading { rows } => self.set_bar(|| progress::counter("  reading", "rows"), *rows),
+            Progress::Reading { rows } => {
+                self.set_bar("reading rows", || progress::counter("  reading", "rows"), *rows);
+            }
             Progress::Encoding { texts, of } => {
-                self.set_bar(|| progress::bar(*of, "  encoding", "texts"), *texts);
+                self.set_bar("encoding", || progress::bar(*of, "  encoding", "texts"), *texts);
+            }
+            Progress::Writing => {
+                self.set_bar("writing", || progress::waiting("  writing the index"), 0);
+            }
+            Progress::Answered { queries, of } => {
+                self.set_bar("testing", || progress::bar(*of, "  testing", "queries"), *queries);
             }
             Progress::Training(training::Progress::Run { event: Event::Reading { pairs }, .. }) => {
-                self.set_bar(|| progress::counter("  reading", "pairs"), *pairs);
+                self.set_bar("reading pairs", || progress::counter("  reading", "pairs"), *pairs);
             }
             Progress::Training(training::Progress::Run { event: event @ Event::Minibatch { .. }, .. }) => {
                 self.minibatch(event);
@@ -98,7 +107,7 @@ impl Reporter {
 
     /// Removes the bar.
     pub(super) fn close(&mut self) {
-        if let Some(bar) = self.bar.take() {
+        if let Some((_, bar)) = self.bar.take() {
             bar.finish_and_clear();
         }
     }
@@ -148,10 +157,15 @@ impl Reporter {
         output::print(text)
     }
 
-    fn set_bar(&mut self, bar: impl FnOnce() -> ProgressBar, position: u64) {
-        if self.watched {
-            self.bar.get_or_insert_with(bar).set_position(position);
+    /// Moves the bar of `what`, in place of any other.
+    fn set_bar(&mut self, what: &'static str, bar: impl FnOnce() -> ProgressBar, position: u64) {
+        if !self.watched {
+            return;
         }
+        if self.bar.as_ref().is_none_or(|(shown, _)| *shown != what) {
+            self.close();
+        }
+        self.bar.get_or_insert_with(|| (what, bar())).1.set_position(position);
     }
 
     /// Shows how far the training of this step is, and the time that it still takes.
@@ -175,9 +189,9 @@ impl Reporter {
         let seconds = learning.begun.elapsed().as_secs_f64() * (all - done.min(all)) as f64 / done.max(1) as f64;
         let left = progress::duration(Duration::try_from_secs_f64(seconds).unwrap_or_default());
         let of = if section == Section::Titles { "titles" } else { "clicks" };
-        let bar = self.bar.get_or_insert_with(|| progress::bar_with_message(all, " ", "pairs"));
+        self.set_bar("learning", || progress::bar_with_message(all, " ", "pairs"), done);
+        let Some((_, bar)) = &self.bar else { return };
         bar.set_length(all);
-        bar.set_position(done);
         // After the last minibatch of an epoch, the model is judged, which takes a while.
         bar.set_message(match (minibatch == minibatches, done >= all) {
             (false, _) => format!("{of}, epoch {epoch}/{epochs}, {left} left"),
@@ -205,6 +219,18 @@ impl Reporter {
                 }
             }
             Progress::Looked(looked) => say_looked(looked),
+            Progress::Epochs { titles, clicks } => {
+                self.epochs = *clicks;
+                let of_clicks = if *clicks > 0 {
+                    format!(", {} of the clicks", output::counted(u64::from(*clicks), "epoch"))
+                } else {
+                    String::new()
+                };
+                output::note(format_args!(
+                    "  {} of the titles{of_clicks}",
+                    output::counted(u64::from(*titles), "epoch")
+                ));
+            }
             Progress::Resumed => output::note("  resuming: these files were begun before"),
             Progress::StartedAfresh => {
                 output::note("  starting afresh: what was begun before is of other files or settings")

@@ -1,4 +1,7 @@
-"""Vectors of texts by the graphs in this folder: python3 encode.py {query,title} "red shoes"; needs numpy and onnxruntime."""
+"""Vectors of texts by the graphs in this folder: python3 encode.py {query,title} "red shoes".
+
+Needs numpy and onnxruntime, and xxhash if the model reads whole words.
+"""
 
 import json
 import re
@@ -10,7 +13,9 @@ import numpy as np
 
 HERE = Path(__file__).parent
 SETTINGS = json.loads((HERE / "trigrams.json").read_text(encoding="utf-8"))
-ROW = {trigram: row for row, trigram in enumerate(SETTINGS["trigrams"])}
+ROW = {feature: row for row, feature in enumerate(SETTINGS["trigrams"] + SETTINGS["words"])}
+if SETTINGS["words"]:
+    import xxhash
 DELETED = re.compile("['\u2019\u02bc\uff07\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 IDEOGRAPH = re.compile(
     "[\u3006\u3007\u3021-\u3029\u3038-\u303a\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufad9\U00016fe4\U00017000-\U00018d7f"
@@ -38,11 +43,17 @@ def words(text):
     return [*found[: most - 1], *filter(None, tail)]
 
 
+def features(part):
+    """The letter trigrams of `#part#`, and the hash of the whole."""
+    marked = f"#{part}#"
+    whole = [xxhash.xxh3_64_hexdigest(part)] if SETTINGS["words"] else []
+    return [marked[i : i + 3] for i in range(len(part))] + whole
+
+
 def rows(text):
-    """For each word the rows of the letter trigrams of `#word#`."""
-    marked = [[f"#{part}#" for part in word.split(" ")] for word in words(text)]
-    trigrams = [[part[i : i + 3] for part in parts for i in range(len(part) - 2)] for parts in marked]
-    return [[ROW[trigram] for trigram in of_word if trigram in ROW] for of_word in trigrams]
+    """For each word the rows of its features."""
+    found = [[feature for part in word.split(" ") for feature in features(part)] for word in words(text)]
+    return [[ROW[feature] for feature in of_word if feature in ROW] for of_word in found]
 
 
 def inputs(texts):

@@ -1,11 +1,11 @@
-//! The encoders as ONNX: a graph for each tower, from the rows of words' trigrams on; the table of trigrams; how words and
-//! rows are found, in Python and in JavaScript; and texts with the vectors that they must get.
+//! The encoders as ONNX: a graph for each tower, from the rows of words' features on; the table of trigrams and whole words; how
+//! words and rows are found, in Python and in JavaScript; and texts with the vectors that they must get.
 
 mod encoder;
 mod graph;
 mod proto;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
 use clickvec::model::{Model, Side};
 use clickvec::train::Tail;
@@ -26,6 +26,8 @@ struct Settings<'a> {
     merge_tail: bool,
     /// In the order of their rows.
     trigrams: Vec<String>,
+    /// The XXH3 (64 bits, seed 0) of each whole word, in hexadecimal digits. Their rows follow those of the trigrams.
+    words: Vec<String>,
 }
 
 /// The file of each side's graph.
@@ -39,7 +41,7 @@ struct Graphs {
 #[derive(Serialize)]
 struct Expected<'a> {
     text: &'a str,
-    /// For each word the rows of its trigrams, ascending.
+    /// For each word the rows of its features, ascending.
     rows: Vec<Vec<u32>>,
     query: Vec<f32>,
     title: Vec<f32>,
@@ -68,12 +70,6 @@ const TEXTS: [&str; 16] = [
 
 /// Writes all files.
 pub(super) fn write(folder: &PendingFolder, model: &Model) -> Result<()> {
-    let words = model.dictionary().words().len();
-    ensure!(
-        words == 0,
-        "expected a model of letter trigrams alone, found one with {words} whole words, which the code outside of the graph would \
-         have to hash; train without the setting `word_count`"
-    );
     let sides = if model.shared_towers() {
         vec![(Side::Query, "model.onnx")]
     } else {
@@ -92,6 +88,7 @@ pub(super) fn write(folder: &PendingFolder, model: &Model) -> Result<()> {
         max_words: training.max_words,
         merge_tail: training.tail == Tail::Merge,
         trigrams: model.dictionary().trigrams().iter().map(ToString::to_string).collect(),
+        words: model.dictionary().words().iter().map(|word| format!("{:016x}", word.0)).collect(),
     };
     folder.write("trigrams.json", &[&json(&settings)?])?;
     folder.write("vectors.json", &[&json(&expected(model))?])?;
@@ -119,7 +116,7 @@ fn expected(model: &Model) -> Vec<Expected<'static>> {
     TEXTS.into_iter().zip(vectors).map(expected).collect()
 }
 
-/// Returns, for each word of a text that the encoder reads, the rows of its trigrams, each as often as it occurs.
+/// Returns, for each word of a text that the encoder reads, the rows of its features, each as often as it occurs.
 fn rows(model: &Model, text: &str) -> Vec<Vec<u32>> {
     let dictionary: &Dictionary = model.dictionary();
     let training = &model.training().config;
