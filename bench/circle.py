@@ -138,7 +138,7 @@ def main():
                 run("prepare", f"day-{number}.jsonl", "--min-users", 1, "--output", f"day-{number}.tsv")
                 days = ["first.tsv", *(f"day-{past}.tsv" for past in range(1, number + 1))]
                 before = service.generation()
-                done = run("update", "model.safetensors", "--clicks", *days, "--titles", "world/titles.tsv", "--index", "shop.index", "--set", "epochs=3", ok=(0, 1))
+                done = run("update", "shop.index", "--clicks", *days, "--titles", "world/titles.tsv", "--set", "epochs=3", ok=(0, 1))
                 end = time.time() + 60
                 while done.returncode == 0 and service.generation() == before:
                     assert time.time() < end, "the new index was not taken: " + (folder / "serve.log").read_text()[-2000:]

@@ -282,7 +282,7 @@ impl Build<'_> {
                 table: reading.options.clone(),
                 preset: reading.preset,
                 titles: matches!(reading.looked.join, Join::Ids { .. }).then(|| reading.titles.clone()),
-                impressions: MARGIN * f64::from(self.config(true)?.held_out),
+                impressions: MARGIN * f64::from(self.config(self.small())?.held_out),
                 ..Config::new(self.logs.to_vec(), clicks.clone())
             };
             let tell = &mut |rows| (run.on_progress)(Progress::Reading { rows });

@@ -247,7 +247,7 @@ fn an_index_keeps_its_field() {
     assert_eq!(text("new").as_deref(), Some("number1 red hammer"));
     // `update` looks for the columns of the index before it learns.
     folder.write("bare.tsv", "id\ttitle\na\tnumber1\n");
-    let update = ["update", "m", "--clicks", "clicks.tsv", "--titles", "bare.tsv", "--index", "ix"];
+    let update = ["update", "ix", "--clicks", "clicks.tsv", "--titles", "bare.tsv"];
     folder.run(&update).code(2).says("expected a column `body`");
     // Without a column, it is the one that the model learnt from.
     assert_eq!(made(&["--model", "of-both"]), both);

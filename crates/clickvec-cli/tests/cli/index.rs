@@ -201,7 +201,7 @@ fn a_shard_that_was_updated_joins_with_the_others() {
     folder.run(&["inspect", "1"]).code(0).prints("shard");
     folder.run(&join).code(0);
     folder.run(&["search", "joined", "--json", "-k", "200", "red hammer"]).code(0).prints("later");
-    let update = ["update", "model.safetensors", "--clicks=clicks.tsv", "--titles=titles.tsv", "--index=1"];
+    let update = ["update", "1", "--clicks=clicks.tsv", "--titles=titles.tsv"];
     folder.run(&update).code(2).says("expected an index of all titles, found shard 1 of 2");
 }
 
