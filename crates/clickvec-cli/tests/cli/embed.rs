@@ -164,7 +164,7 @@ fn bad_texts_are_told_and_leave_no_file() {
     folder
         .run(&[&BASE[..], &["texts.txt", "--output", "v.jsonl"]].concat())
         .code(2)
-        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line; save it as UTF-8 text (if it is Latin-1:");
+        .says("texts.txt:2: expected UTF-8, found another byte at position 2 of the line; save it as UTF-8 text (it looks like Windows-1252:");
     folder.write("wide.txt", [0xff, 0xfe, b'r', 0, b'e', 0, b'd', 0, b'\n', 0]);
     let wide = folder.run(&[&BASE[..], &["wide.txt"]].concat()).code(2);
     wide.says("wide.txt: expected UTF-8, found UTF-16; save it as UTF-8 text (iconv -f UTF-16 -t UTF-8)");

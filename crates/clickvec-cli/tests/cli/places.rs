@@ -52,7 +52,6 @@ fn a_file_of_another_kind_is_not_replaced() {
     folder.write("log.tsv", "query\ttitle\nred\tred shoe\n");
     for (arguments, expected) in [
         ("train --clicks clicks.tsv --output titles.tsv", "expected a model to replace, found another file"),
-        ("update model.safetensors --clicks clicks.tsv --titles judged.tsv --output titles.tsv", "expected a model"),
         ("prepare log.tsv --output titles.tsv", "columns `query`, `title`, `count` to replace"),
         ("prepare log.tsv --output new.tsv --report titles.tsv", "expected a page to replace"),
         ("explain keywords model.safetensors red --html titles.tsv", "expected a page to replace"),

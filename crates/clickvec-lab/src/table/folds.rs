@@ -23,8 +23,8 @@ impl Folds {
     /// If `count` is 0.
     pub fn new(judgments: &Judgments, count: usize, seed: u64) -> Folds {
         assert!(count > 0, "no folds");
-        let texts: Vec<String> = judgments.queries.iter().map(|query| words(&query.text).join(" ")).collect();
-        let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let queries: Vec<String> = judgments.queries.iter().map(|query| words(&query.text).join(" ")).collect();
+        let mut texts: Vec<&str> = queries.iter().map(String::as_str).collect();
         texts.sort_unstable();
         texts.dedup();
         let mut order: Vec<(u64, &str)> =
@@ -38,7 +38,7 @@ impl Folds {
             let position = fold_of_text.binary_search_by(|(other, _)| (*other).cmp(text));
             fold_of_text[position.expect("every text has a fold")].1
         };
-        Folds { of: texts.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
+        Folds { of: queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
 
     /// The number of folds.
