@@ -25,7 +25,7 @@ cut -f 2 titles.tsv | tail -n +2 | tr ' ' '\n' | tr A-Z a-z | grep '^[a-z]*$' | 
     | awk '{ printf "%s", $1; for (i = 0; i < 3; i++) printf " %.1f", (NR * 7 + i * 13) % 19 / 10 - 0.9; print "" }' \
     > words.txt
 
-small=(--clicks clicks.tsv --set max_trigrams=200 --set batch_size=32 --seed 3)
+small=(--clicks clicks.tsv --set max_trigrams=200 --set batch_size=32 --set seed=3)
 model() {
     "$program" train "${small[@]}" --epochs 2 --output "$1.safetensors" "${@:2}" 2> "$work/log"
     for side in query title; do
@@ -98,7 +98,7 @@ stopped() {
 stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged.tsv --epochs 300
 
 # A fusion of three as a folder of rankers, and an index that it serves, with an update.
-tiny=(--clicks clicks.tsv --set max_trigrams=100 --set batch_size=32 --seed 3)
+tiny=(--clicks clicks.tsv --set max_trigrams=100 --set batch_size=32 --set seed=3)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
 lab three-rankers lda:topics=3,sweeps=10,clicked=1
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
