@@ -98,7 +98,7 @@ stopped() {
 stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged.tsv --epochs 300
 
 # A fusion of three as a folder of rankers, and an index that it serves, with an update.
-tiny=(--clicks clicks.tsv --set max_trigrams=100 --set batch_size=32 --set seed=3)
+tiny=(--clicks clicks.tsv --set max_trigrams=100 --set batch_size=32 --set seed=3 --set word_count=none)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
 lab three-rankers lda:topics=3,sweeps=10,clicked=1
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
@@ -114,7 +114,7 @@ for mode in vectors words fused; do
 done
 
 # A stopped run of a model with members that learns from titles first.
-stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder members --set encoder.cells=2 --set encoder.members=2 --validation judged.tsv --epochs 300
+stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder members --set encoder.cells=2 --set encoder.members=2 --set titles.epochs=3 --validation judged.tsv --epochs 300
 
 # A fusion of scores as they are, as a folder of rankers and in an index with an update, and the two shards of an index.
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
