@@ -119,11 +119,13 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
 
 def test_duckdb_knows_every_name_of_nobody(tmp_path):
     duckdb = pytest.importorskip("duckdb")
-    source = (SHOP.parents[1] / "crates" / "clickvec-logs" / "src" / "user.rs").read_text(encoding="utf-8")
-    names = ast.literal_eval(re.search(r"const NOBODY: \[&str; \d+\] = (\[.*?\]);", source, re.DOTALL)[1])
-    assert len(names) > 30
-    users = {f"nobody {number}": [name.upper(), "ann"] for number, name in enumerate([*names, "0.0", "[]", "{0-0}"])}
-    users |= {"fraction": ["17", " 17.0"], "people": ["ann", "bob"], "no fraction": ["17.5", "17"]}
+    names = []
+    for file, constant in (("user.rs", "UNKNOWN"), ("text.rs", "NULLS")):
+        source = (SHOP.parents[1] / "crates" / "clickvec-logs" / "src" / file).read_text(encoding="utf-8")
+        names += ast.literal_eval(re.search(rf"const {constant}: \[&str; \d+\] = (\[.*?\]);", source, re.DOTALL)[1])
+    assert len(names) > 40
+    users = {f"nobody {number}": [name.upper(), "ann"] for number, name in enumerate([*names, "0.0", "[]", "{0-0}", "-7", "'guest'"])}
+    users |= {"fraction": ["17", " 17.0"], "zeros": ["017", "17"], "quoted": ["\"ann\"", "ann"], "people": ["ann", "bob"], "no fraction": ["17.5", "17"]}
     database = duckdb.connect()
     database.execute("create table titles as select 'i' as id")
     database.execute("create table log (query text, item text, position int, clicked int, who text, time text)")

@@ -5,16 +5,21 @@ with searches as (
         lower(trim(replace(replace(replace(replace(replace(query, chr(9), ' '), '  ', ' '), '  ', ' '), '  ', ' '), '  ', ' '))) as query,
         trim(item) as item, position, clicked, time,
         case
-            when translate(who, '0-.{}[] ', '') = '' then null
-            when lower(trim(who)) in (
-                'null', '<null>', '(null)', '\n', '\\n', 'nil', 'none', '(none)', 'nan', 'na', 'n/a', '#n/a', 'undefined',
-                'unknown', 'not set', '(not set)', 'not logged in', 'anonymous', 'anonymous user', 'anonymoususer', 'anon',
-                'guest', 'guest user', 'guestuser', 'nobody', '-1', '-1.0', '<na>', 'nat', '[null]', 'false'
+            when translate(who, concat('0-.{}[]()<>"`?_*#/ ', chr(39)), '') = '' then null
+            when translate(trim(who), '0123456789.', '') = '-' then null
+            when translate(lower(who), 'f-{} ', '') = '' and length(translate(who, '-{} ', '')) >= 8 then null
+            when lower(trim(translate(who, concat('()[]<>{}"`', chr(39)), ''))) in (
+                'null', '\n', '\\n', '\\\\n', 'nil', 'none', 'nan', 'na', 'n/a', '#n/a', 'nat', 'undefined', 'not set', 'false',
+                'object object', 'unknown', 'unknown user', 'unknownuser', 'no user', 'nouser', 'not logged in', 'logged out',
+                'loggedout', 'anonymous', 'anonymous user', 'anonymoususer', 'anon', 'guest', 'guest user', 'guestuser', 'nobody',
+                'missing', 'deleted', 'deleted user', 'removed', 'redacted', 'default', 'default user', 'empty', 'user', 'visitor'
             ) then null
             -- A whole number that a program wrote as a fraction.
             when translate(trim(who), '0123456789', '') = '.' and translate(split_part(trim(who), '.', 2), '0', '') = ''
-                and split_part(trim(who), '.', 2) <> '' then split_part(trim(who), '.', 1)
-            else lower(trim(who))
+                and split_part(trim(who), '.', 2) <> '' then regexp_replace(split_part(trim(who), '.', 1), '^0+', '')
+            -- Zeros in front of a number.
+            when translate(trim(who), '0123456789', '') = '' then regexp_replace(trim(who), '^0+', '')
+            else lower(trim(translate(who, concat('"`', chr(39)), '')))
         end as who
     from log
 ),

@@ -46,7 +46,7 @@ def words(text):
 def features(part):
     """The letter trigrams of `#part#`, and the hash of the whole."""
     marked = f"#{part}#"
-    whole = [xxhash.xxh3_64_hexdigest(part)] if SETTINGS["words"] else []
+    whole = [xxhash.xxh3_64_hexdigest(part.encode())] if SETTINGS["words"] else []
     return [marked[i : i + 3] for i in range(len(part))] + whole
 
 
