@@ -27,6 +27,8 @@ pub struct TitleFile {
     pub skipped: Skipped,
     /// The number of documents in a BEIR corpus without a title, whose text is used instead.
     pub untitled: u64,
+    /// The number of texts in which HTML entities were decoded.
+    pub with_entities: u64,
 }
 
 /// The figures of a collection.
@@ -40,6 +42,8 @@ pub struct TitlesSummary {
     pub skipped: Skipped,
     /// The number of documents in a BEIR corpus without a title, whose text is used instead.
     pub untitled: u64,
+    /// The number of texts in which HTML entities were decoded.
+    pub with_entities: u64,
 }
 
 /// Reads the titles of a collection in any format: a table with the columns `id` and `field` (usually [`crate::titles::TITLE`]), or a BEIR
@@ -88,15 +92,16 @@ fn collected(reader: TitleReader) -> Result<TitleFile> {
         titles.push(title);
         Ok(())
     };
-    let TitlesSummary { path, skipped, untitled, .. } = each_of(reader, push)?;
-    Ok(TitleFile { path, titles, skipped, untitled })
+    let TitlesSummary { path, skipped, untitled, with_entities, .. } = each_of(reader, push)?;
+    Ok(TitleFile { path, titles, skipped, untitled, with_entities })
 }
 
 fn each_of<E: From<Error>>(
     mut reader: TitleReader,
     mut each: impl FnMut(Title, &[&str]) -> Result<(), E>,
 ) -> Result<TitlesSummary, E> {
-    let mut read = TitlesSummary { path: reader.path().to_owned(), ..TitlesSummary::default() };
+    let path = reader.path().to_owned();
+    let mut read = TitlesSummary { skipped: Skipped::new(&path), path, ..TitlesSummary::default() };
     let mut ids = UniqueIds::default();
     while let Some(found) = reader.next()? {
         let (id, title) = match found.title {
@@ -107,10 +112,11 @@ fn each_of<E: From<Error>>(
             }
         };
         if let Some(first) = ids.add(id, found.line) {
-            return Err(repeated_id(id, first).at_line(&read.path, found.line).into());
+            return Err(repeated_id(&read.path, id, first, found.line).into());
         }
         read.titles += 1;
         read.untitled += u64::from(found.untitled);
+        read.with_entities += u64::from(found.with_entities);
         let title = Title { id: id.to_owned(), title: title.to_owned() };
         let values: Vec<_> = reader.stored().collect();
         let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
@@ -153,7 +159,10 @@ mod tests {
     #[test]
     fn a_collection_without_a_header_is_told_what_it_lacks() {
         let error = read(b"0\tA title\n1\tAnother\n", "title").unwrap_err().to_string();
-        assert!(error.starts_with("t.tsv: expected a column `id` in the header, found `0`, `A title`;"), "{error}");
+        assert!(
+            error.starts_with("t.tsv: expected a column `id` in the header, found 2 columns whose names are not shown"),
+            "{error}"
+        );
         assert!(error.ends_with("put the line id<TAB>title before it"), "{error}");
     }
 

@@ -20,7 +20,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::shown::{cut, shown_input};
+use crate::shown::{cut, shown_at, shown_input};
 
 /// The result of every fallible function.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -60,10 +60,13 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns whether the fault is in the contents of a file, which reading it again does not change.
-    pub fn is_of_contents(self) -> bool {
+    pub fn concerns_contents(self) -> bool {
         matches!(self, ErrorKind::Malformed | ErrorKind::Damaged | ErrorKind::Version | ErrorKind::Mismatch)
     }
 }
+
+/// The number of `EMFILE` on Unix.
+const TOO_MANY_OPEN_FILES: i32 = 24;
 
 /// An error: what was expected, what was found, where, and what helps.
 ///
@@ -113,14 +116,25 @@ impl Error {
 
     /// Creates the error of a call to the operating system: `PATH: cannot ACTION: …`. The action is a verb, such as `read`.
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Error {
-        let message = format!("cannot {action}: {source}");
-        Error::new(ErrorKind::Io, message).at(path).caused_by(source)
+        let error = Error::new(ErrorKind::Io, format!("cannot {action}: {source}"));
+        let is_output = action == "write" && path == Path::new("-");
+        let error = if is_output { error.within("standard output") } else { error.at(path) };
+        let error = match source.raw_os_error() {
+            // What is written has a temporary file next to it, with a longer name.
+            _ if source.kind() == io::ErrorKind::InvalidFilename => error.help("choose a shorter name"),
+            Some(TOO_MANY_OPEN_FILES) if cfg!(unix) => error.help("raise the limit with `ulimit -n`"),
+            _ => error,
+        };
+        error.caused_by(source)
     }
 
     /// Creates the error of reading that stopped in the middle of a table, as when a compressed file was cut short.
     pub fn read_at(path: &Path, line: u64, source: io::Error) -> Error {
         let message = format!("cannot read this line: {source}");
-        Error::new(ErrorKind::Io, message).help("is the file whole?").at_line(path, line).caused_by(source)
+        Error::new(ErrorKind::Io, message)
+            .help("is the file whole, and nothing behind its end?")
+            .at_line(path, line)
+            .caused_by(source)
     }
 
     /// Creates the error of a caller that asked to stop.
@@ -187,7 +201,7 @@ impl Error {
     }
 
     /// Returns whether the fault lies in the data or the settings: another attempt, on any machine, meets it again.
-    pub fn is_of_data(&self) -> bool {
+    pub fn concerns_data(&self) -> bool {
         !matches!(self.0.kind, ErrorKind::Io | ErrorKind::Busy | ErrorKind::Memory | ErrorKind::Interrupted)
     }
 
@@ -253,7 +267,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0.location {
-            Some(Location::Path { path, line: Some(line) }) => write!(f, "{}:{line}: ", shown_input(path))?,
+            Some(Location::Path { path, line: Some(line) }) => write!(f, "{}: ", shown_at(path, *line))?,
             Some(Location::Path { path, line: None }) => write!(f, "{}: ", shown_input(path))?,
             Some(Location::Named(name)) => write!(f, "{name}: ")?,
             None => {}
@@ -312,6 +326,9 @@ mod tests {
         assert_eq!(error.to_string(), "a\u{fffd}: cannot read: entity not found");
         assert!(error.source().is_some_and(|source| source.is::<io::Error>()));
         assert_eq!(error.kind(), ErrorKind::Io);
+        let [full, read] = ["write", "read"]
+            .map(|action| Error::io(Path::new("-"), action, io::ErrorKind::StorageFull.into()).to_string());
+        assert!(full.starts_with("standard output: cannot write") && read.starts_with("standard input"), "{full}");
     }
 
     #[test]

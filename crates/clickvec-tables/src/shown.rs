@@ -1,7 +1,7 @@
 //! How messages show text from outside: short, and without characters that control a terminal.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How many characters of a field a message shows.
@@ -14,8 +14,10 @@ pub const UTF_16: &str = "expected UTF-8, found UTF-16; save it as UTF-8 text (i
 
 /// The advice for bytes that are not UTF-8. Most often they are Latin-1.
 pub const NOT_UTF_8: &str = "save it as UTF-8 text (iconv -f ENCODING -t UTF-8)";
-/// What to do with text that is most likely in the encoding of Western Windows, of which Latin-1 is a part.
-const CP1252: &str = "save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8)";
+/// What to do with text that is most likely in the encoding of Western Windows, of which Latin-1 is a part. The bytes of Central
+/// European text are alike.
+const CP1252: &str =
+    "save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8; of Central Europe, -f CP1250)";
 /// What to do with text in an encoding of several bytes a letter, or of another alphabet.
 const OTHER_ENCODING: &str =
     "save it as UTF-8 text (`file -i` or `uchardet` guesses the encoding: iconv -f ENCODING -t UTF-8)";
@@ -48,9 +50,38 @@ pub fn told(fault: &impl std::fmt::Display) -> String {
     cut(&fault.to_string(), FAULT_CHARACTERS)
 }
 
-/// A path in full, made [`printable`]. A shortened path might not tell two files apart.
+/// A path in full, made [`printable`]. A shortened path might not tell two files apart. Of a table in memory, its name.
 pub fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy()).into_owned()
+    let path = path.to_string_lossy();
+    printable(name_in_memory(&path).unwrap_or(&path)).into_owned()
+}
+
+/// Returns the path of a table in memory, which no file can have: with the number it is unique.
+pub(crate) fn path_in_memory(number: u64, name: &str) -> PathBuf {
+    PathBuf::from(format!("\0{number}\0{name}"))
+}
+
+fn name_in_memory(path: &str) -> Option<&str> {
+    Some(path.strip_prefix('\0')?.split_once('\0')?.1)
+}
+
+/// Returns whether a path is that of a table in memory.
+pub fn is_in_memory(path: &Path) -> bool {
+    name_in_memory(&path.to_string_lossy()).is_some()
+}
+
+/// Returns the place of a row: its line in a file, or its number in a table in memory.
+pub fn line_or_row(path: &Path, number: u64) -> String {
+    format!("{} {number}", if is_in_memory(path) { "row" } else { "line" })
+}
+
+/// Returns a path and the place in it: `clicks.tsv:7`, or `clicks, row 7` in memory.
+pub fn shown_at(path: &Path, number: u64) -> String {
+    if is_in_memory(path) {
+        format!("{}, row {number}", shown(path))
+    } else {
+        format!("{}:{number}", shown_input(path))
+    }
 }
 
 /// The name of what is read at a path: `standard input` for `-`, or else the path as [`shown`] writes it.
@@ -142,6 +173,14 @@ pub fn duration(time: Duration) -> String {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Returns a rate with its significant digits.
+pub fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate.is_finite() && rate >= 100.0 => count(rate.round() as u64),
+        rate => format!("{rate:.1}"),
     }
 }
 

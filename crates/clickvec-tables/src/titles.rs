@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::shown::shortened;
-use crate::table::{Field, Next, Options, Record, RowFault, Table, field_names};
+use crate::shown::{is_in_memory, line_or_row, shortened};
+use crate::table::{Field, Next, Options, Record, RowFault, Table, field_names, shown_names};
+use crate::text::decode_entities;
 use crate::{Error, ErrorKind, Result};
 
 /// The column of ids, unless another is named.
@@ -65,6 +66,9 @@ pub fn not_beir(folder: &Path, missing: &str) -> Error {
         .at(folder)
 }
 
+/// The advice for titles without a column of ids.
+const NAME_COLUMNS: &str = "see docs/reference/tables.md; `columns` names the columns of titles";
+
 /// A reader of titles.
 pub struct TitleReader {
     table: Table,
@@ -75,7 +79,7 @@ pub struct TitleReader {
     replacement: Option<usize>,
     stored: Vec<usize>,
     joined: String,
-    /// A text without the characters that would end a field or a line.
+    /// A text with HTML entities decoded, and without the characters that would end a field or a line.
     plain: String,
 }
 
@@ -88,6 +92,10 @@ pub struct FoundTitle<'a> {
     pub title: Result<(&'a str, &'a str), RowFault>,
     /// Whether the text of a BEIR corpus replaces a missing title.
     pub untitled: bool,
+    /// Whether HTML entities in the text were decoded.
+    pub with_entities: bool,
+    /// Whether the row is left out because it has no id or no text, which says nothing of the rest of the table.
+    pub lacking: bool,
 }
 
 impl TitleReader {
@@ -114,10 +122,13 @@ impl TitleReader {
         let id = titles.id.as_deref().unwrap_or(ID);
         let is_corpus = titles.id.is_none() && !table.has(ID) && table.has(BEIR_ID);
         let has_texts = table.has(field) || field_names(field).all(|name| table.has(name));
-        if !is_corpus && !table.has(id) && !has_texts && table.first_lines().is_none() {
+        if !is_corpus && !table.has(id) && !has_texts && table.has_header() {
             return Err(without_header(&table, id, field));
         }
-        let id = table.require(if is_corpus { BEIR_ID } else { id })?;
+        let id = table.require(if is_corpus { BEIR_ID } else { id });
+        // A table in memory has the names that its owner gave.
+        let advised = |error: Error| error.help(NAME_COLUMNS).settings(&["columns"]);
+        let id = id.map_err(|error| if is_in_memory(table.path()) { error } else { advised(error) })?;
         let (text, replacement) = if is_corpus && field.eq_ignore_ascii_case(TITLE) {
             (Field::maybe(&mut table, field)?, Some(table.maybe(BEIR_TEXT)?))
         } else {
@@ -142,36 +153,40 @@ impl TitleReader {
     pub fn next(&mut self) -> Result<Option<FoundTitle<'_>>> {
         let fault = match self.table.next(&mut self.record)? {
             Next::End => return Ok(None),
-            Next::Header => Some(RowFault::header_again()),
+            Next::Header => Some(RowFault::repeated_header()),
             Next::Broken(fault) => Some(fault),
             Next::Row => None,
         };
         let line = self.record.line;
-        let broken = |fault| Ok(Some(FoundTitle { line, title: Err(fault), untitled: false }));
+        let left_out = |fault, lacking| {
+            Ok(Some(FoundTitle { line, title: Err(fault), untitled: false, with_entities: false, lacking }))
+        };
         if let Some(fault) = fault {
-            return broken(fault);
+            return left_out(fault, false);
         }
         let id = self.record.get(self.id).unwrap_or_default().trim();
         if id.is_empty() || id.contains(['\t', '\n', '\r']) {
             // Without an id nothing could refer to the title.
             let found = if id.is_empty() { "nothing" } else { "one with a tab or a line end" };
-            return broken(RowFault::expected("bad id", "an id", found));
+            return left_out(RowFault::expected("bad id", "an id", found), id.is_empty());
         }
         let text = self.text.text(&self.record, &mut self.joined);
         let replacement = self.replacement.and_then(|column| self.record.get(column));
         let untitled = self.replacement.is_some() && text.trim().is_empty();
         let text = if untitled { replacement.unwrap_or_default() } else { text };
         if self.table.object().is_some() && !self.text.is_in(&self.record) && replacement.is_none() {
-            return broken(RowFault::expected("no text", "a text", "nothing"));
+            return left_out(RowFault::expected("no text", "a text", "nothing"), true);
         }
-        let text = match plain(text) {
-            Cow::Borrowed(_) => text,
-            Cow::Owned(plain) => {
-                self.plain = plain;
+        let decoded = decode_entities(text);
+        let with_entities = matches!(decoded, Cow::Owned(_));
+        let text = match (plain(&decoded), &decoded) {
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => text,
+            (changed, _) => {
+                self.plain = changed.into_owned();
                 &self.plain
             }
         };
-        Ok(Some(FoundTitle { line, title: Ok((id, text)), untitled }))
+        Ok(Some(FoundTitle { line, title: Ok((id, text)), untitled, with_entities, lacking: false }))
     }
 
     /// Returns the values of the stored columns in the current row.
@@ -186,19 +201,19 @@ fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(ends) { Cow::Owned(text.replace(ends, " ")) } else { Cow::Borrowed(text) }
 }
 
-/// Creates the error of an id that an earlier line has already.
-pub fn repeated_id(id: &str, first: u64) -> Error {
-    let found = format!("`{}`, which line {first} has already", shortened(id));
-    Error::expected(ErrorKind::Malformed, "a new id", found).help("ids must be unique")
+/// Creates the error of an id that stands in the line or row `first` already.
+pub fn repeated_id(path: &Path, id: &str, first: u64, line: u64) -> Error {
+    let found = format!("`{}`, which {} has already", shortened(id), line_or_row(path, first));
+    Error::expected(ErrorKind::Malformed, "a new id", found).help("ids must be unique").at_line(path, line)
 }
 
 /// Creates the error of a collection whose first line is no header.
 fn without_header(table: &Table, id: &str, field: &str) -> Error {
     let title = field_names(field).collect::<Vec<_>>().join("<TAB>");
-    let found: Vec<String> = table.names().iter().take(3).map(|name| format!("`{}`", shortened(name))).collect();
-    let help = format!(
-        "see docs/reference/tables.md; where the first line is a document, put the line {id}<TAB>{title} before it"
-    );
+    let help = format!("{NAME_COLUMNS}; where the first line is a document, put the line {id}<TAB>{title} before it");
     let expected = format!("a column `{}` in the header", shortened(id));
-    Error::expected(ErrorKind::Malformed, expected, found.join(", ")).help(help).at(table.path())
+    Error::expected(ErrorKind::Malformed, expected, shown_names(table.names()))
+        .help(help)
+        .settings(&["columns"])
+        .at(table.path())
 }

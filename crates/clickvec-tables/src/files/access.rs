@@ -13,7 +13,7 @@ pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<()> {
         mode = for_another_group(mode);
     }
     if old.uid() != made.uid() {
-        // Only root can do this. For anybody else the file now belongs to the writer, as after any replacement.
+        // Only root can do this. For other users the file now belongs to the writer, as after any replacement.
         let _ = fchown(new, Some(old.uid()), None);
     }
     new.set_permissions(std::fs::Permissions::from_mode(mode))

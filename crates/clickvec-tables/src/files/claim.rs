@@ -35,8 +35,8 @@ impl Claim {
             }
             let lock = File::options().create(true).truncate(false).write(true).open(&beside).map_err(failed)?;
             match lock.try_lock() {
-                // The previous owner may have removed the name after this process opened the file. Then the lock keeps
-                // nobody away.
+                // The previous owner may have removed the name after this process opened the file. Then the lock
+                // does not keep others away.
                 Ok(()) if is_nameless(&lock) => {}
                 Ok(()) => return Ok(Claim { path: beside, _lock: lock }),
                 Err(fs::TryLockError::WouldBlock) => return Err(in_use(path)),

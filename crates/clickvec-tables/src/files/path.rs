@@ -91,6 +91,51 @@ pub fn resolved(path: &Path) -> PathBuf {
     if path.file_name().is_none() { fs::canonicalize(&path).unwrap_or(path) } else { path }
 }
 
+/// Opens a file to read and append. A new one can be read by its owner alone.
+///
+/// # Errors
+///
+/// Those of the operating system.
+pub fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Returns whether two paths lead to one file, by links of either kind too; not if there is none.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    #[cfg(unix)]
+    let key = |path: &Path| fs::metadata(path).map(|metadata| identity(&metadata)).ok();
+    #[cfg(not(unix))]
+    let key = |path: &Path| path.canonicalize().ok();
+    key(a).is_some_and(|a| key(b) == Some(a))
+}
+
+/// Returns whether a path still leads to an open file. Elsewhere than on Unix, an open file can be neither deleted nor moved.
+///
+/// # Errors
+///
+/// Those of the operating system.
+pub fn is_open_at(file: &File, path: &Path) -> io::Result<bool> {
+    #[cfg(unix)]
+    return match fs::metadata(path) {
+        Ok(there) => Ok(identity(&there) == identity(&file.metadata()?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    #[cfg(not(unix))]
+    Ok(true)
+}
+
+/// The device and the number of a file.
+#[cfg(unix)]
+fn identity(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
 /// The folder that a file is in; `.` for a bare name.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
@@ -120,6 +165,10 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("file", &link).unwrap();
         assert!(matches!(Found::at(&link).unwrap(), Found::File(metadata) if metadata.len() == 2));
+        let hard = folder.path().join("hard");
+        fs::hard_link(&file, &hard).unwrap();
+        assert!(is_same_file(&link, &hard) && !is_same_file(&file, folder.path()));
+        assert!(!is_same_file(&folder.path().join("none"), &folder.path().join("none")));
         assert!(matches!(Found::at(folder.path()).unwrap(), Found::Folder));
         assert!(open_plain(folder.path()).unwrap_err().to_string().contains("expected a file, found a folder"));
         let missing = folder.path().join("missing");

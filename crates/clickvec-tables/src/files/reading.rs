@@ -9,6 +9,8 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use flate2::bufread::GzDecoder;
+
 use super::{BUFFER_BYTES, Found, is_folder, is_stream};
 use crate::{Error, ErrorKind, Result};
 
@@ -81,7 +83,7 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
         || (head.first().is_some_and(|first| first & 0xf0 == 0x50) && head[1..] == ZSTD_SKIPPABLE_TAIL);
     let stream = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(head).chain(source));
     Ok(if gzip {
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, flate2::bufread::MultiGzDecoder::new(stream)))
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, GzipMembers(Some(GzDecoder::new(stream)))))
     } else if zstd {
         Box::new(BufReader::with_capacity(BUFFER_BYTES, zstd::Decoder::with_buffer(stream)?))
     } else {
@@ -89,8 +91,39 @@ fn decode(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead 
     })
 }
 
+/// A reader of gzip's members, one after the other. Bytes of zero after the last one, with which tapes are filled, say nothing.
+struct GzipMembers<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(bytes)?;
+            if read > 0 || bytes.is_empty() {
+                return Ok(read);
+            }
+            self.0 = self.0.take().map(GzDecoder::into_inner).map_or(Ok(None), next_member)?;
+        }
+        Ok(0)
+    }
+}
+
+/// Returns the decoder of the next member, if there is one.
+fn next_member<R: BufRead>(mut stream: R) -> io::Result<Option<GzDecoder<R>>> {
+    loop {
+        let bytes = stream.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let (zeros, length) = (bytes.iter().take_while(|&&byte| byte == 0).count(), bytes.len());
+        stream.consume(zeros);
+        if zeros < length {
+            return Ok(Some(GzDecoder::new(stream)));
+        }
+    }
+}
+
 /// The first bytes of a file as it lies on disk, which tell what it is; none of a pipe or of standard input, since they would be
-/// lost to whoever reads it.
+/// lost to its reader.
 ///
 /// # Errors
 ///
@@ -208,6 +241,7 @@ mod tests {
             TEXT.to_vec(),
             gzip(TEXT),
             [gzip(first), gzip(second)].concat(),
+            [gzip(first), gzip(second), vec![0; 2 * BUFFER_BYTES]].concat(),
             zstd_of(TEXT),
             [zstd_of(first), zstd_of(second)].concat(),
             skippable,

@@ -30,7 +30,7 @@ pub fn write_atomically<E: From<Error>>(
 }
 
 /// [`write_atomically`] of a file that is on its way to `output`: who could read the file there can read this one, and
-/// nobody else. If there is none at `output`, what is at `path` says who may.
+/// no one else. If there is none at `output`, what is at `path` says who may.
 ///
 /// # Errors
 ///
@@ -350,7 +350,7 @@ mod tests {
             for private in [0o600, 0o640, 0o400] {
                 fs::set_permissions(&path, fs::Permissions::from_mode(private)).unwrap();
                 let mut pending = begin(&path);
-                // Meanwhile nobody else may read it either.
+                // Meanwhile only its owner may read it.
                 assert_eq!(pending.writer().get_ref().metadata().unwrap().permissions().mode() & 0o777, 0o600);
                 pending.writer().write_all(b"old").unwrap();
                 pending.seal().unwrap().publish().unwrap();

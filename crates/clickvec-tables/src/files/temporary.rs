@@ -34,7 +34,7 @@ pub(super) enum Temporary {
 pub(super) enum Readers {
     /// Its owner alone, because it will replace a file whose permissions are not known yet.
     Owner,
-    /// Whoever the umask allows. With the 0600 of `tempfile`, a server that runs as another user could not read a
+    /// Those whom the umask allows. With the 0600 of `tempfile`, a server that runs as another user could not read a
     /// model.
     Umask,
 }
@@ -188,7 +188,18 @@ fn descriptor(file: &File) -> std::path::PathBuf {
 
 /// The error without the temporary name that `tempfile` adds, which would tell a user nothing.
 fn without_name(error: io::Error) -> io::Error {
-    if error.raw_os_error().is_some() { error } else { error.kind().into() }
+    os_error(&error).unwrap_or_else(|| error.kind().into())
+}
+
+/// Returns the error of the operating system that an error is or has within. That of `tempfile` shows it, and does not return it.
+pub fn os_error(error: &io::Error) -> Option<io::Error> {
+    let within = || {
+        let inner = error.get_ref()?;
+        let shown = || inner.to_string().split_once("(os error ")?.1.split_once(')')?.0.parse().ok();
+        let source = inner.source().and_then(|source| os_error(source.downcast_ref()?)?.raw_os_error());
+        source.or_else(shown)
+    };
+    error.raw_os_error().or_else(within).map(io::Error::from_raw_os_error)
 }
 
 #[cfg(test)]

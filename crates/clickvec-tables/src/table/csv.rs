@@ -73,8 +73,8 @@ impl Reader {
             return Ok(Next::Broken(fault));
         }
         let (fields, text) = (&self.fields, &self.fields.text[..self.fields.length]);
-        if fields.count == self.rows.columns && self.rows.is_header((0..fields.count).map(|index| fields.get(index))) {
-            return Ok(Next::Header);
+        if let Some(is_same) = self.rows.header((0..fields.count).map(|index| fields.get(index))) {
+            return Ok(if is_same { Next::Header } else { Next::Broken(RowFault::other_header()) });
         }
         if self.rows.refuses_nul() && memchr::memchr(0, text).is_some() {
             return Ok(Next::Broken(RowFault::expected("NUL byte", "text", "a NUL byte")));

@@ -12,6 +12,11 @@ pub fn field_names(field: &str) -> impl Iterator<Item = &str> {
     field.split(JOINS).map(str::trim)
 }
 
+/// Returns a decimal number without zeros at its end, so that 2.00 is a whole number.
+pub fn plain_decimal(number: &str) -> &str {
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
+}
+
 /// Returns the error of a field that names a column twice, which would count its words twice; `None` if it does not.
 pub fn repeated_in_field(field: &str) -> Option<Error> {
     let names: Vec<&str> = field_names(field).collect();
@@ -57,6 +62,11 @@ impl Field {
     /// Returns whether a row has any of the columns.
     pub fn is_in(&self, record: &Record) -> bool {
         self.columns.iter().any(|&column| record.get(column).is_some())
+    }
+
+    /// Returns the text in a row, if the field is one column.
+    pub fn only<'a>(&self, record: &'a Record) -> Option<&'a str> {
+        if let [column] = self.columns[..] { record.get(column) } else { None }
     }
 
     /// Returns the text in a row: the columns that are not empty, with a blank between two. `joined` is working memory.

@@ -23,6 +23,11 @@ pub fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
 }
 
+/// Returns whether a line is the header of a table with a column of this name.
+pub fn has_column(line: &str, name: &str) -> bool {
+    line.split(['\t', ',', ';']).any(|found| found.trim().trim_matches('"').eq_ignore_ascii_case(name))
+}
+
 pub(super) fn malformed(
     path: &Path,
     expected: &'static str,
@@ -39,34 +44,55 @@ pub(super) fn utf16(path: &Path) -> Error {
     Error::new(ErrorKind::Malformed, UTF_16).at(path)
 }
 
-/// The first bytes of packed files that are no tables, what they are called, and the command that unpacks them.
-const PACKED: [(&[u8], &str, &str); 6] = [
-    (b"PK\x03\x04", "a zip archive", "unzip"),
-    (b"\xfd7zXZ\0", "a file compressed with xz", "unxz"),
-    (b"BZh", "a file compressed with bzip2", "bunzip2"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x"),
-    (b"Rar!", "a rar archive", "unrar x"),
-    (b"\x04\x22\x4d\x18", "a file compressed with lz4", "unlz4"),
+/// The first bytes of files that are no tables, what they are called, and what makes tables of them.
+const OTHERS: [(&[u8], &str, &str); 17] = [
+    (b"PK\x03\x04", "a zip archive", "unpack it first (unzip)"),
+    (b"\xfd7zXZ\0", "a file compressed with xz", "unpack it first (unxz)"),
+    (b"BZh", "a file compressed with bzip2", "unpack it first (bunzip2)"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first (7z x)"),
+    (b"Rar!", "a rar archive", "unpack it first (unrar x)"),
+    (b"\x04\x22\x4d\x18", "a file compressed with lz4", "unpack it first (unlz4)"),
+    // What compresses a file once was taken off.
+    (b"\x1f\x8b", "a file that was compressed twice", "unpack it first (gunzip)"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of Excel", SAVE_AS_CSV),
+    (b"\x93NUMPY", "an array of NumPy", "write its texts as a table"),
+    (b"ARROW1", "a file of Arrow (Feather)", "write it as Parquet or CSV"),
+    (b"ORC", "a file in ORC", "write it as Parquet or CSV"),
+    (b"SQLite format 3", "a database of SQLite", "write its table as CSV (sqlite3 -header -csv)"),
+    (b"%PDF", "a PDF", SAVE_AS_CSV),
+    (b"<!DOCTYPE", "a page in HTML", SAVE_AS_CSV),
+    (b"<!doctype", "a page in HTML", SAVE_AS_CSV),
+    (b"<html", "a page in HTML", SAVE_AS_CSV),
+    (b"\xff\xfe\0\0", "UTF-32", "save it as UTF-8 text (iconv -f UTF-32 -t UTF-8)"),
 ];
+const SAVE_AS_CSV: &str = "save the table as CSV";
+/// Where the mark of a tar archive stands in it.
+const TAR: std::ops::Range<usize> = 257..262;
 
-/// Returns the error of a packed file, if these are its first bytes.
-pub(super) fn packed(path: &Path, head: &[u8]) -> Option<Error> {
-    let (_, what, command) = PACKED.into_iter().find(|(magic, ..)| head.starts_with(magic))?;
-    Some(malformed(path, "a table", what).help(format!("unpack it first ({command})")))
+/// Returns the error of a file that is no table, if these are its first bytes.
+pub(super) fn other(path: &Path, head: &[u8]) -> Option<Error> {
+    if head.get(TAR) == Some(b"ustar") {
+        return Some(malformed(path, "a table", "a tar archive").help("unpack it first (tar xf)"));
+    }
+    let (_, what, help) = OTHERS.into_iter().find(|(magic, ..)| head.starts_with(magic))?;
+    if what == OTHERS[0].1 && memchr::memmem::find(head, b"[Content_Types].xml").is_some() {
+        return Some(malformed(path, "a table", OTHERS[7].1).help(SAVE_AS_CSV));
+    }
+    Some(malformed(path, "a table", what).help(help))
 }
 
 /// Returns the error of JSON whose first object is not in one line, or is the response of a search.
 fn pretty_json(path: &Path, head: &[u8]) -> Option<Error> {
     let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
     let is_response = memchr::memmem::find(head, b"\"hits\"").is_some();
-    let is_whole = line.starts_with(b"{\"took\"") && is_response;
-    if line != b"{" && !is_whole {
+    let is_one_line = line.starts_with(b"{\"took\"") && is_response;
+    if line != b"{" && !is_one_line {
         return None;
     }
     let error = malformed(
         path,
         "one JSON object a line",
-        if is_whole { "the response of a search" } else { "an object over several lines" },
+        if is_one_line { "the response of a search" } else { "an object over several lines" },
     );
     let help = if is_response {
         "write its hits one a line first (jq -c '.hits.hits[]')"
@@ -115,7 +141,11 @@ pub(super) fn read_header<R: BufRead>(path: &Path, lines: &mut Lines<R>) -> Resu
             }
             FoundLine::Whole if header.is_empty() => {}
             // Without a byte order mark, every other byte of ASCII in UTF-16 is 0.
-            FoundLine::Whole if header.contains(&0) => return Err(utf16(path)),
+            FoundLine::Whole if header.contains(&0) => {
+                let zeros = header.iter().filter(|&&byte| byte == 0).count();
+                let is_utf16 = (header.len() / 3..=header.len() / 2 + 1).contains(&zeros);
+                return Err(if is_utf16 { utf16(path) } else { malformed(path, "a header of text", "binary data") });
+            }
             FoundLine::Whole => break,
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::head::{empty, json_array};
 use super::record::{Next, Record, RowFault};
 use super::{Lines, Source};
-use crate::json::json_object;
+use crate::json::{json_kind, json_object};
 use crate::{Error, FoundLine, Result};
 
 /// The number of first lines from which the columns are learnt.
@@ -25,6 +25,8 @@ pub(super) struct Reader {
     /// The first lines, which were read to learn the columns.
     first: VecDeque<(u64, FoundLine, Vec<u8>)>,
     pub(super) looked_at: usize,
+    /// The line and the fault of the first line that is no object, if none is.
+    pub(super) fault: Option<(u64, String)>,
     /// The objects of the first lines, until the first row is read.
     objects: Vec<Value>,
     /// The path of each selected column, and whether any row had it.
@@ -38,6 +40,7 @@ impl Reader {
     pub(super) fn new(path: &Path, mut lines: Lines<Source>) -> Result<(Reader, Vec<String>)> {
         let mut first = VecDeque::new();
         let (mut bytes, mut objects) = (0, Vec::new());
+        let mut fault = None;
         let mut names = BTreeSet::new();
         while first.len() < FIRST_LINES && bytes < FIRST_BYTES {
             let mut line = Vec::new();
@@ -50,9 +53,13 @@ impl Reader {
             }
             bytes += line.len();
             // A broken line says nothing about the columns.
-            if let Ok(object) = json_object(&line) {
-                names.extend(object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>());
-                objects.push(Value::Object(object));
+            match json_object(&line) {
+                Ok(object) => {
+                    names.extend(object.keys().filter(|name| !names.contains(*name)).cloned().collect::<Vec<_>>());
+                    objects.push(Value::Object(object));
+                }
+                Err(found) if fault.is_none() => fault = Some((lines.number(), found)),
+                Err(_) => {}
             }
             first.push_back((lines.number(), found, line));
         }
@@ -61,7 +68,8 @@ impl Reader {
         }
         let looked_at = first.len();
         let (line, paths, object) = (Vec::new(), Vec::new(), Value::Null);
-        Ok((Reader { lines, line, first, looked_at, objects, paths, object }, names.into_iter().collect()))
+        let fault = fault.filter(|_| objects.is_empty());
+        Ok((Reader { lines, line, first, looked_at, fault, objects, paths, object }, names.into_iter().collect()))
     }
 
     /// Returns whether a first line has this column.
@@ -135,6 +143,21 @@ impl Reader {
             }
         }
         Ok(Next::Row)
+    }
+
+    /// Appends the list of numbers that the current row has in a column. An error is what it has instead.
+    pub(super) fn numbers(&self, name: &str, numbers: &mut Vec<f32>) -> Result<(), String> {
+        match lookup(&self.object, name) {
+            None => Err("none".to_owned()),
+            Some(Value::Array(items)) => {
+                for (position, item) in (1..).zip(items) {
+                    let number = item.as_f64().ok_or_else(|| format!("{} as item {position}", json_kind(item)))?;
+                    numbers.push(number as f32);
+                }
+                Ok(())
+            }
+            Some(other) => Err(json_kind(other).to_owned()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The one reader of tables: TSV, CSV, JSON lines and Parquet, by the names of their columns.
+//! The one reader of tables: TSV, CSV, JSON lines, Parquet and tables in memory, by the names of their columns.
 //!
 //! A [`Table`] is opened once, from a path, a pipe or memory. It recognises compression, format, separator and header. Select
 //! columns by name, then read row by row into one [`Record`]:
@@ -19,11 +19,14 @@
 //! Names are compared after trimming, ignoring ASCII case. Fields are passed on as they are: callers trim ids, numbers and flags,
 //! and treat an id that is empty then as missing. Texts keep their blanks, which separate words.
 
+mod clicked;
 mod csv;
 mod field;
 mod format;
+mod grade;
 mod head;
 mod json;
+mod memory;
 mod names;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -37,18 +40,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::shown::shortened;
+use crate::shown::{listed, shortened};
 use crate::{Error, ErrorKind, Lines, Result, files};
 use format::MAX_HEADER_BYTES;
-use separated::Rows;
 
-pub use field::{Field, field_names, repeated_in_field};
+pub use clicked::{ClickColumn, ClickColumns, FIRST_ROWS, flag, unclear};
+pub use field::{Field, field_names, plain_decimal, repeated_in_field};
 pub use format::{Format, MAX_LINE_BYTES, Options, Width};
-pub use head::{is_parquet, is_tensors, is_utf16};
+pub use grade::{MAX_GRADE, parse_grade};
+pub use head::{has_column, is_parquet, is_tensors, is_utf16};
 pub use json::{lookup, scalar};
-pub use names::{CLICKED, GRADES, is_header, plain_name, says_clicked, says_grade, shown_names};
-#[cfg(feature = "parquet")]
-pub use parquet::{guard_parquet, open_parquet, parquet_error};
+pub use memory::{MemoryTable, Rows, is_once};
+use names::SHOWN_NAMES;
+pub use names::{CLICKED, CLICKS, GRADES, is_header, plain_name, says_clicked, says_clicks, says_grade, shown_names};
 pub use record::{Next, Record, RowFault};
 pub use skipped::{SHOWN_SKIPPED_LINES, Skipped, SkippedLine};
 pub use tsv::has_quotes;
@@ -72,17 +76,22 @@ enum Form {
     // Boxed, because its parser contains a table.
     Csv(Box<csv::Reader>),
     Json(json::Reader),
+    Memory(memory::Reader),
     #[cfg(feature = "parquet")]
     Parquet(parquet::Reader),
 }
 
 impl Table {
-    /// Opens a table. It may be plain, gzip or zstd; `-` is standard input.
+    /// Opens a table. It may be plain, gzip or zstd; `-` is standard input, and the path of a [`MemoryTable`] is that table.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`], and [`ErrorKind::Malformed`] for a file without a header or in a format that is not recognised.
     pub fn open(path: &Path, options: &Options) -> Result<Table> {
+        if let Some(reader) = memory::Reader::open(path)? {
+            let names = reader.names().to_vec();
+            return Ok(Table::new(path, Form::Memory(reader), names));
+        }
         let is_parquet = match options.format {
             Some(format) => format == Format::Parquet,
             None => is_parquet(&files::first_bytes::<4>(path)?),
@@ -96,13 +105,7 @@ impl Table {
     #[cfg(feature = "parquet")]
     fn open_parquet(path: &Path) -> Result<Table> {
         let (reader, names) = parquet::Reader::open(path)?;
-        Ok(Table {
-            path: path.to_owned(),
-            form: Form::Parquet(reader),
-            names,
-            selected: Vec::new(),
-            repeated_headers: 0,
-        })
+        Ok(Table::new(path, Form::Parquet(reader), names))
     }
 
     #[cfg(not(feature = "parquet"))]
@@ -117,11 +120,11 @@ impl Table {
     /// Those of [`Table::open`].
     pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
         let head = head::first_line(&mut source).map_err(|error| Error::read_at(path, 1, error))?;
+        if let Some(error) = head::other(path, &head) {
+            return Err(error);
+        }
         if is_utf16(&head) {
             return Err(head::utf16(path));
-        }
-        if let Some(error) = head::packed(path, &head) {
-            return Err(error);
         }
         if is_tensors(&head) {
             return Err(head::malformed(path, "a table", "a model or another file of tensors"));
@@ -137,19 +140,26 @@ impl Table {
             None => head::guess(path, &head)?,
         };
         let source: Source = Box::new(Cursor::new(head).chain(source));
-        let table =
-            |form, names| Table { path: path.to_owned(), form, names, selected: Vec::new(), repeated_headers: 0 };
         if format == Format::Json {
             let (reader, names) = json::Reader::new(path, Lines::new(source, options.max_row_bytes))?;
-            return Ok(table(Form::Json(reader), names));
+            return Ok(Table::new(path, Form::Json(reader), names));
         }
         let mut lines = Lines::new(source, options.max_row_bytes.min(MAX_HEADER_BYTES));
-        let header = match options.header {
+        let mut header = match options.header {
             None => head::read_header(path, &mut lines)?,
             Some(_) => Vec::new(),
         };
+        // Excel names the separator before the header.
+        let separator = header.strip_prefix(b"sep=").filter(|rest| rest.len() == 1).map(|rest| rest[0]);
+        if separator.is_some() {
+            header = head::read_header(path, &mut lines)?;
+        }
         lines.set_limit(options.max_row_bytes);
-        let delimiter = csv::delimiter(&header, options.delimiter);
+        let (format, delimiter) = match format {
+            // As some programs write all fields.
+            Format::Tsv if tsv::are_quoted(&header) => (Format::Csv, b'\t'),
+            _ => (format, csv::delimiter(&header, options.delimiter.or(separator))),
+        };
         let names = match (&options.header, format) {
             (Some(names), _) => names.clone(),
             (None, Format::Csv) => csv::names(&header, delimiter),
@@ -157,12 +167,16 @@ impl Table {
         };
         let (columns, width) = (names.len(), options.width);
         let bare = names.iter().map(|name| separated::bare_name(name)).collect();
-        let rows = Rows { lines, names: bare, columns, selected: Vec::new(), required: 0, width };
+        let rows = separated::Rows { lines, names: bare, columns, selected: Vec::new(), required: 0, width };
         let form = match format {
             Format::Csv => Form::Csv(Box::new(csv::Reader::new(rows, delimiter))),
             _ => Form::Tsv(tsv::Reader::new(rows)),
         };
-        Ok(table(form, names))
+        Ok(Table::new(path, form, names))
+    }
+
+    fn new(path: &Path, form: Form, names: Vec<String>) -> Table {
+        Table { path: path.to_owned(), form, names, selected: Vec::new(), repeated_headers: 0 }
     }
 
     /// Returns the path, for messages.
@@ -194,7 +208,7 @@ impl Table {
             Form::Json(reader) => reader.has(self.key(name)),
             #[cfg(feature = "parquet")]
             Form::Parquet(reader) => reader.find(name).is_some(),
-            Form::Tsv(_) | Form::Csv(_) => self.position(name).is_some(),
+            Form::Tsv(_) | Form::Csv(_) | Form::Memory(_) => self.position(name).is_some(),
         }
     }
 
@@ -204,7 +218,16 @@ impl Table {
     ///
     /// [`ErrorKind::Malformed`] if several columns have the name.
     pub fn column(&mut self, name: &str) -> Result<Option<usize>> {
-        if self.has(name) { self.select(name, false).map(Some) } else { Ok(None) }
+        if self.has(name) { self.select(name, false, false).map(Some) } else { Ok(None) }
+    }
+
+    /// Selects a column that is only looked at: in memory its fields may be anything.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::column`].
+    pub(super) fn watch(&mut self, name: &str) -> Result<Option<usize>> {
+        if self.has(name) { self.select(name, false, true).map(Some) } else { Ok(None) }
     }
 
     /// Selects a column that every row of separated values must have, and at least one object of JSON lines.
@@ -214,7 +237,7 @@ impl Table {
     /// [`ErrorKind::Malformed`] if no column has the name, or several have it. JSON lines without it fail at their end.
     pub fn require(&mut self, name: &str) -> Result<usize> {
         if self.has(name) || matches!(self.form, Form::Json(_)) {
-            return self.select(name, true);
+            return self.select(name, true, false);
         }
         Err(self.missing(name))
     }
@@ -225,17 +248,39 @@ impl Table {
     ///
     /// Those of [`Table::require`] for other forms.
     pub fn maybe(&mut self, name: &str) -> Result<usize> {
-        if matches!(self.form, Form::Json(_)) { self.select(name, false) } else { self.require(name) }
+        if matches!(self.form, Form::Json(_)) { self.select(name, false, false) } else { self.require(name) }
+    }
+
+    /// Selects a column of lists, which [`Table::numbers`] reads.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::require`]. JSON lines need not have it.
+    pub fn require_lists(&mut self, name: &str) -> Result<()> {
+        if let Form::Json(_) = self.form { Ok(()) } else { self.require(name).map(drop) }
     }
 
     fn missing(&self, name: &str) -> Error {
+        if let Some(error) = self.first_fault() {
+            return error;
+        }
+        let expected = format!("a column `{}`", shortened(name));
+        if let Form::Memory(_) = self.form {
+            return Error::expected(ErrorKind::Malformed, expected, listed(&self.names, SHOWN_NAMES)).at(&self.path);
+        }
         let scope = if matches!(self.form, Form::Json(_)) { "" } else { " in the header" };
-        let expected = format!("a column `{}`{scope}", shortened(name));
-        let error = Error::expected(ErrorKind::Malformed, expected, shown_names(&self.names));
+        let error = Error::expected(ErrorKind::Malformed, expected + scope, shown_names(&self.names));
         error.help("see docs/reference/tables.md").at(&self.path)
     }
 
-    fn select(&mut self, name: &str, required: bool) -> Result<usize> {
+    /// Returns the error of JSON lines of which the first are all broken.
+    pub fn first_fault(&self) -> Option<Error> {
+        let Form::Json(json::Reader { fault: Some((line, found)), .. }) = &self.form else { return None };
+        let error = Error::expected(ErrorKind::Malformed, "one JSON object a line", found.clone());
+        Some(error.help("no line before has one; mend the lines").at_line(&self.path, *line))
+    }
+
+    fn select(&mut self, name: &str, required: bool, is_watched: bool) -> Result<usize> {
         let is_same = |(other, _): &(String, bool)| other.trim().eq_ignore_ascii_case(name.trim());
         if let Some(column) = self.selected.iter().position(is_same) {
             self.selected[column].1 |= required;
@@ -245,7 +290,8 @@ impl Table {
         let position = self.position(name);
         let repeated = position.is_some_and(|position| self.names[position + 1..].iter().any(|other| is(other, name)));
         if repeated && !matches!(self.form, Form::Json(_)) {
-            let expected = format!("one column `{}` in the header", shortened(name));
+            let scope = if let Form::Memory(_) = self.form { "" } else { " in the header" };
+            let expected = format!("one column `{}`{scope}", shortened(name));
             let error = Error::expected(ErrorKind::Malformed, expected, "several");
             return Err(error.help("rename all but one").at(&self.path));
         }
@@ -253,6 +299,7 @@ impl Table {
             Form::Tsv(reader) => reader.rows.select(position.unwrap_or_default(), required),
             Form::Csv(reader) => reader.rows.select(position.unwrap_or_default(), required),
             Form::Json(reader) => reader.select(&key),
+            Form::Memory(reader) => reader.select(position.unwrap_or_default(), is_watched),
             #[cfg(feature = "parquet")]
             Form::Parquet(reader) => {
                 let path = reader.find(name).unwrap_or_default();
@@ -279,8 +326,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if reading fails, as it does when a compressed file was cut short; [`ErrorKind::Malformed`] at the end of
-    /// JSON lines that lack a required column; [`ErrorKind::Damaged`] for a damaged Parquet file.
+    /// [`ErrorKind::Io`] if reading fails, as it does when a compressed file was cut short; [`ErrorKind::Malformed`] for another header,
+    /// and at the end of JSON lines that lack a required column; [`ErrorKind::Damaged`] for a damaged Parquet file.
     #[inline]
     pub fn next(&mut self, record: &mut Record) -> Result<Next> {
         let line = record.line;
@@ -288,11 +335,14 @@ impl Table {
             Form::Tsv(reader) => reader.next(record),
             Form::Csv(reader) => reader.next(record),
             Form::Json(reader) => reader.next(record),
+            Form::Memory(reader) => return reader.next(&self.path, record),
             #[cfg(feature = "parquet")]
             Form::Parquet(reader) => return reader.next(&self.path, record),
         };
         match next {
             Ok(Next::End) => self.check_seen(),
+            // The rows after it have other columns.
+            Ok(Next::Broken(fault)) if fault.is_other_header() => Err(fault.at_line(&self.path, record.line)),
             Ok(next) => Ok(next),
             Err(source) => Err(Error::read_at(&self.path, line + 1, source)),
         }
@@ -336,6 +386,26 @@ impl Table {
             Form::Json(reader) => Some(&reader.object),
             _ => None,
         }
+    }
+
+    /// Reads the list of numbers that the current row has in a column of [`Table::require_lists`].
+    ///
+    /// # Errors
+    ///
+    /// What the row has instead, for a message.
+    pub fn numbers(&self, name: &str, numbers: &mut Vec<f32>) -> Result<(), String> {
+        numbers.clear();
+        match &self.form {
+            Form::Json(reader) => reader.numbers(name, numbers),
+            #[cfg(feature = "parquet")]
+            Form::Parquet(reader) => reader.numbers(name, numbers),
+            Form::Tsv(_) | Form::Csv(_) | Form::Memory(_) => Err("a text".to_owned()),
+        }
+    }
+
+    /// Returns whether the first line of the table has the names of its columns.
+    pub fn has_header(&self) -> bool {
+        matches!(self.form, Form::Tsv(_) | Form::Csv(_))
     }
 
     /// Returns how many first lines of JSON lines were looked at for columns, and whether none of them is an object.

@@ -3,10 +3,13 @@
 use crate::shown::{CR_ALONE, listed, looks_like_name};
 
 /// How many names of a header a message shows.
-const SHOWN_NAMES: usize = 20;
+pub(super) const SHOWN_NAMES: usize = 20;
 
+/// Names of columns with a blank.
+const NAMES_OF_TWO_WORDS: [&str; 8] =
+    ["query text", "doc id", "search term", "search query", "query id", "item id", "product id", "product title"];
 /// Words that occur in names of columns. They tell a header from a first row.
-const PARTS_OF_NAMES: [&str; 30] = [
+const PARTS_OF_NAMES: [&str; 48] = [
     "query",
     "title",
     "item",
@@ -37,14 +40,86 @@ const PARTS_OF_NAMES: [&str; 30] = [
     "relevance",
     "event",
     "day",
+    "rating",
+    "suchanfrage",
+    "suchbegriff",
+    "titel",
+    "artikel",
+    "produkt",
+    "klicks",
+    "datum",
+    "requête",
+    "titre",
+    "clics",
+    "consulta",
+    "título",
+    "查询",
+    "搜索词",
+    "标题",
+    "点击",
+    "商品",
 ];
 
 /// The usual names of a column that says whether a title was clicked.
 pub const CLICKED: [&str; 9] =
     ["clicked", "isclick", "isclicked", "click", "wasclicked", "hasclick", "hasclicked", "clickflag", "clickedflag"];
 
+/// The usual names of a column of counts of clicks.
+pub const CLICKS: [&str; 13] = [
+    "count",
+    "clicks",
+    "clickcount",
+    "clickscount",
+    "countclicks",
+    "numclicks",
+    "numberofclicks",
+    "nclicks",
+    "nbclicks",
+    "totalclicks",
+    "sumclicks",
+    "klicks",
+    "clics",
+];
+
+/// Names of columns that may count clicks, or something else.
+const NUMBERS: [&str; 20] = [
+    "n",
+    "cnt",
+    "num",
+    "freq",
+    "frequency",
+    "total",
+    "times",
+    "hits",
+    "views",
+    "impressions",
+    "shows",
+    "purchases",
+    "conversions",
+    "orders",
+    "sales",
+    "transactions",
+    "carts",
+    "addtocarts",
+    "interactions",
+    "occurrences",
+];
+
+/// Names of columns that say what a user did.
+const EVENTS: [&str; 9] = [
+    "action",
+    "actionname",
+    "actiontype",
+    "event",
+    "eventname",
+    "eventtype",
+    "eventaction",
+    "interaction",
+    "interactiontype",
+];
+
 /// The usual names of a column of grades.
-pub const GRADES: [&str; 12] = [
+pub const GRADES: [&str; 18] = [
     "grade",
     "relevance",
     "relevancegrade",
@@ -55,9 +130,44 @@ pub const GRADES: [&str; 12] = [
     "rating",
     "judgment",
     "judgement",
+    "judgmentvalue",
+    "judgementvalue",
+    "judgmentrating",
+    "judgementrating",
     "label",
+    "relevancyscore",
+    "escilabel",
     "gain",
 ];
+
+/// What a column says, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Whether a title was clicked.
+    Clicked,
+    /// How often it was clicked.
+    Clicks,
+    /// How often something happened.
+    Number,
+    /// What a user did.
+    Event,
+    /// How good a title is.
+    Grade,
+}
+
+/// Returns what a column says, if its name tells.
+pub(super) fn says(name: &str) -> Option<Says> {
+    let plain = last_plain(name);
+    let is_in = |names: &[&str]| names.contains(&&*plain);
+    match () {
+        () if says_clicked(name) => Some(Says::Clicked),
+        () if is_in(&CLICKS) => Some(Says::Clicks),
+        () if is_in(&NUMBERS) => Some(Says::Number),
+        () if is_in(&EVENTS) => Some(Says::Event),
+        () if says_grade(name) => Some(Says::Grade),
+        () => None,
+    }
+}
 
 /// Returns a name in small letters and without what separates words.
 pub fn plain_name(name: &str) -> String {
@@ -76,16 +186,31 @@ pub fn says_clicked(name: &str) -> bool {
 
 /// Returns whether the name of a column suggests that it has grades.
 pub fn says_grade(name: &str) -> bool {
+    // Quepid has a column for each judge.
     GRADES.contains(&&*last_plain(name))
+        || name.trim().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("judge "))
+}
+
+/// Returns whether the name of a column suggests that it counts clicks.
+pub fn says_clicks(name: &str) -> bool {
+    says(name) == Some(Says::Clicks)
 }
 
 /// Returns whether these are names of columns, and not the first row of a log without a header.
 pub fn is_header(names: &[String]) -> bool {
     let known = |name: &String| {
-        let name = name.to_ascii_lowercase();
-        name.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| PARTS_OF_NAMES.contains(&part))
+        let name = name.to_lowercase();
+        name.split(|c: char| !c.is_alphanumeric()).any(|part| PARTS_OF_NAMES.contains(&part))
     };
-    names.iter().all(|name| looks_like_name(name)) && names.iter().any(known)
+    let looks_like_name = |name: &str| {
+        let name = name.trim();
+        looks_like_name(name)
+            || PARTS_OF_NAMES.contains(&&*name.to_lowercase())
+            || NAMES_OF_TWO_WORDS.contains(&&*name.to_lowercase())
+    };
+    // With two names for sure, others may be empty or have spaces, brackets and letters of any script.
+    let sure = names.iter().filter(|name| looks_like_name(name) && known(name)).count();
+    sure > 1 || (sure > 0 && names.iter().all(|name| looks_like_name(name)))
 }
 
 /// Returns the names of a header for a message. The first line of a log without a header is something that people typed, so it is

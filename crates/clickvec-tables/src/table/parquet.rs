@@ -17,6 +17,7 @@ use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 
+use super::field::plain_decimal;
 use super::record::{Next, Record};
 use crate::{Error, ErrorKind, Result, files};
 
@@ -31,6 +32,8 @@ pub(super) struct Reader {
     paths: Vec<Vec<String>>,
     rows: Rows,
     row: u64,
+    /// The current row.
+    current: Option<Row>,
 }
 
 enum Rows {
@@ -46,7 +49,7 @@ enum Rows {
 /// # Errors
 ///
 /// [`ErrorKind::Io`], and [`ErrorKind::Damaged`] or [`ErrorKind::Malformed`] for a file that cannot be read.
-pub fn open_parquet(path: &Path) -> Result<SerializedFileReader<File>> {
+fn open_parquet(path: &Path) -> Result<SerializedFileReader<File>> {
     if files::is_stream(path) {
         return Err(not_a_file(path, "in a pipe"));
     }
@@ -110,13 +113,13 @@ fn damaged(path: &Path, what: String) -> Error {
 /// # Errors
 ///
 /// [`ErrorKind::Damaged`] if `read` panics, as the `parquet` crate does on some damaged files.
-pub fn guard_parquet<T>(path: &Path, read: impl FnOnce() -> T) -> Result<T> {
+fn guard_parquet<T>(path: &Path, read: impl FnOnce() -> T) -> Result<T> {
     let broken = |_| damaged(path, "its bytes are not those of a whole Parquet file".to_owned());
     catch_unwind(AssertUnwindSafe(read)).map_err(broken)
 }
 
 /// Converts an error of the `parquet` crate.
-pub fn parquet_error(path: &Path, error: ParquetError) -> Error {
+fn parquet_error(path: &Path, error: ParquetError) -> Error {
     let what = match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(refused) if refused.raw_os_error().is_some() => return Error::io(path, "read", *refused),
@@ -143,7 +146,17 @@ impl Reader {
         let schema = reader.metadata().file_metadata().schema();
         let (fields, name) = (schema.get_fields().to_vec(), schema.name().to_owned());
         let names = fields.iter().map(|field| field.name().to_owned()).collect();
-        Ok((Reader { fields, schema: name, paths: Vec::new(), rows: Rows::Waiting(Box::new(reader)), row: 0 }, names))
+        Ok((
+            Reader {
+                fields,
+                schema: name,
+                paths: Vec::new(),
+                rows: Rows::Waiting(Box::new(reader)),
+                row: 0,
+                current: None,
+            },
+            names,
+        ))
     }
 
     /// Returns the path to a column.
@@ -190,7 +203,28 @@ impl Reader {
                 }
             }
         }
+        self.current = Some(row);
         Ok(Next::Row)
+    }
+
+    /// Appends the list of numbers that the current row has in a column. An error is what it has instead.
+    pub(super) fn numbers(&self, name: &str, numbers: &mut Vec<f32>) -> Result<(), String> {
+        let path = self.find(name).unwrap_or_default();
+        match self.current.as_ref().and_then(|row| lookup(row, &path)) {
+            None | Some(Field::Null) => Err("none".to_owned()),
+            Some(Field::ListInternal(list)) => {
+                for (position, item) in (1..).zip(list.elements()) {
+                    numbers.push(match item {
+                        Field::Float(number) => *number,
+                        Field::Double(number) => *number as f32,
+                        Field::Null => return Err(format!("null as item {position}")),
+                        _ => return Err(format!("another type than floats of 32 or 64 bits as item {position}")),
+                    });
+                }
+                Ok(())
+            }
+            Some(_) => Err("another type".to_owned()),
+        }
     }
 
     fn start(&self, path: &Path, reader: Box<SerializedFileReader<File>>) -> Result<RowIter<'static>> {
@@ -235,7 +269,8 @@ fn scalar(field: &Field) -> Option<String> {
         Field::Date(days) => time(jiff::Timestamp::from_second(i64::from(*days) * 86_400)),
         Field::TimestampMillis(millis) => time(jiff::Timestamp::from_millisecond(*millis)),
         Field::TimestampMicros(micros) => time(jiff::Timestamp::from_microsecond(*micros)),
-        // The crate formats times of day, decimals and half floats.
+        Field::Decimal(_) => Some(plain_decimal(&field.to_string()).to_owned()),
+        // The crate formats times of day and half floats.
         other => Some(other.to_string()),
     }
 }

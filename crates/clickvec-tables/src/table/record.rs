@@ -12,7 +12,9 @@ pub struct Record {
     pub(super) text: String,
     /// The position of each column's field in `text`.
     pub(super) spans: Vec<Option<(u32, u32)>>,
-    /// The line on which the row begins, counted from 1; in Parquet, the number of the row.
+    /// The columns of a table in memory whose field is neither a text nor a number, and what it is.
+    pub(super) refused: Vec<(usize, String)>,
+    /// The line on which the row begins, counted from 1; in Parquet and in memory, the number of the row.
     pub line: u64,
 }
 
@@ -27,6 +29,7 @@ impl Record {
     /// Empties the record and makes room for as many columns.
     pub fn clear(&mut self, columns: usize) {
         self.text.clear();
+        self.refused.clear();
         self.spans.clear();
         self.spans.resize(columns, None);
     }
@@ -36,6 +39,12 @@ impl Record {
         let start = self.text.len() as u32;
         self.text.push_str(field);
         self.spans[column] = Some((start, self.text.len() as u32));
+    }
+
+    /// Leaves out the field of a column that is neither a text nor a number. Rows with it are refused if the column is read, and not if it
+    /// is only looked at.
+    pub fn refuse(&mut self, column: usize, found: String) {
+        self.refused.push((column, found));
     }
 }
 
@@ -83,8 +92,24 @@ impl RowFault {
     }
 
     /// Creates the fault of a header that occurs again, as in concatenated files.
-    pub fn header_again() -> RowFault {
-        RowFault::expected("repeated header", "a row", "the header again")
+    pub fn repeated_header() -> RowFault {
+        RowFault::expected(HEADER_KIND, "a row", "the header again")
+    }
+
+    /// Creates the fault of another header, as in concatenated tables of different forms.
+    pub(super) fn other_header() -> RowFault {
+        let found = "another header; read the tables one by one";
+        RowFault::expected(OTHER_HEADER_KIND, "rows of the columns in the first line", found)
+    }
+
+    /// Returns whether the row is another header.
+    pub(super) fn is_other_header(&self) -> bool {
+        self.kind == OTHER_HEADER_KIND
+    }
+
+    /// Returns whether the row is the header again.
+    pub fn is_repeated_header(&self) -> bool {
+        self.kind == HEADER_KIND
     }
 
     /// Converts the fault into an error, for a reader that refuses broken rows.
@@ -104,6 +129,8 @@ impl RowFault {
 }
 
 const NOT_UTF8_KIND: &str = "not UTF-8";
+const HEADER_KIND: &str = "repeated header";
+const OTHER_HEADER_KIND: &str = "another header";
 
 impl fmt::Display for RowFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -39,11 +39,25 @@ impl Rows {
         }
     }
 
-    /// Returns whether the fields of a row are the names of the header once more, in any case and quoted or not. A single name
-    /// could be a query.
+    /// Returns whether the fields of a row are the names of the header once more, in any case and quoted or not; or `Some(false)` if
+    /// they are those of another header: names of this one in another order, or most of them. A single name could be a query.
     #[inline]
-    pub(super) fn is_header<'f>(&self, fields: impl Iterator<Item = &'f [u8]>) -> bool {
-        self.columns > 1 && fields.zip(&self.names).all(|(field, name)| is_name(field, name))
+    pub(super) fn header<'f>(&self, fields: impl ExactSizeIterator<Item = &'f [u8]> + Clone) -> Option<bool> {
+        let first = fields.clone().next()?;
+        let is_known = |field: &[u8]| self.names.iter().any(|name| is_name(field, name));
+        if self.columns < 2 || !is_known(first) {
+            return None;
+        }
+        let is_complete = fields.len() == self.columns;
+        let pairs = || fields.clone().zip(&self.names);
+        if is_complete && pairs().all(|(field, name)| is_name(field, name)) {
+            return Some(true);
+        }
+        let in_place = pairs().filter(|(field, name)| !name.is_empty() && is_name(field, name)).count();
+        let is_most = in_place > 1 && 2 * in_place >= self.columns;
+        // Empty names do not tell.
+        let is_reordered = || fields.clone().all(|field| !field.trim_ascii().is_empty() && is_known(field));
+        (is_most || (is_complete && is_reordered())).then_some(false)
     }
 
     /// Returns whether a NUL byte breaks a row: in raw logs it is a sign of damage, in titles a character like any other.

@@ -204,7 +204,7 @@ fn files_that_are_refused() {
         (
             "a.tsv",
             b"query\xff\ttitle\n",
-            "a.tsv: expected a header in UTF-8, found another byte at position 6 of the line; save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8)",
+            "a.tsv: expected a header in UTF-8, found another byte at position 6 of the line; save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8; of Central Europe, -f CP1250)",
         ),
         ("a", b"word\n", "a: expected tabs or commas in the header, found neither"),
         ("a.json", b"[{}]\n", "a.json: expected one JSON object a line, found an array; split it first (jq -c '.[]')"),
@@ -314,4 +314,45 @@ fn utf_16_is_recognised_without_a_byte_order_mark() {
     assert!(fault("t.tsv", b"q\0\t\0t\0\n\0").contains("found UTF-16"));
     assert!(fault("t", b"\xff\xfeq\0\t\0").contains("found UTF-16"));
     assert!(fault("t", b"\x10\0\0\0\0\0\0\0{\"a\"").contains("a model or another file of tensors"));
+}
+
+#[test]
+fn another_header_ends_the_reading() {
+    let error = |table: &'static [u8]| {
+        let mut table = Table::read(Path::new("t"), Box::new(table), &Options::default()).unwrap();
+        table.require("query").unwrap();
+        let mut record = Record::default();
+        loop {
+            match table.next(&mut record) {
+                Ok(Next::End) => return None,
+                Ok(_) => {}
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+    };
+    let expected =
+        "t:3: expected rows of the columns in the first line, found another header; read the tables one by one";
+    for other in [
+        &b"query,title,user\na,b,c\nquery,user,title\nd,e,f\n"[..],
+        b"query,title,x\na,b,c\n\"Query\",title,y\n",
+        b"query\ttitle\na\tb\ntitle\tquery\n",
+        b"query\ttitle\na\tb\nquery\ttitle\tuser\n",
+    ] {
+        assert_eq!(error(other).as_deref(), Some(expected), "{}", String::from_utf8_lossy(other));
+    }
+    for one in [
+        &b"query,title,user\nquery,title,user\n"[..],
+        b"query,title,user\nquery,b,c\ntitle,x,y\n",
+        b"query,title,,\nquery,,,\n",
+    ] {
+        assert_eq!(error(one), None, "{}", String::from_utf8_lossy(one));
+    }
+}
+
+#[test]
+fn tabs_between_quoted_names_are_those_of_a_spreadsheet() {
+    let bytes = b"\xef\xbb\xbf\"query\"\t\"title\"\n\"a \"\"b\"\"\"\t\"c\"\n";
+    let mut table = Table::read(Path::new("t.tsv"), Box::new(&bytes[..]), &Options::default()).unwrap();
+    let (query, mut record) = (table.require("query").unwrap(), Record::default());
+    assert_eq!((table.next(&mut record).unwrap(), record.get(query)), (Next::Row, Some("a \"b\"")));
 }

@@ -46,9 +46,9 @@ impl Reader {
         let fields = self.starts.len();
         self.starts.push(bytes.len() as u32 + 1);
         let field = |ends: &[u32]| &bytes[ends[0] as usize..ends[1] as usize - 1];
-        if fields == self.rows.columns && self.rows.is_header(self.starts.windows(2).map(field)) {
+        if let Some(is_same) = self.rows.header(self.starts.windows(2).map(field)) {
             record.text = String::from_utf8(bytes).unwrap_or_default();
-            return Ok(Next::Header);
+            return Ok(if is_same { Next::Header } else { Next::Broken(RowFault::other_header()) });
         }
         let count = || memchr::memchr_iter(b'\t', &bytes).count() + 1;
         if let Some(fault) = self.rows.misfit(fields, count) {
@@ -67,31 +67,41 @@ impl Reader {
     }
 }
 
-/// Returns whether a table was saved between tabs by a spreadsheet: some fields are quoted with doubled quotes within, and all others
-/// that begin with a quote are quoted.
+/// Returns whether a table was saved between tabs by a spreadsheet: some quoted fields have what it quotes, a comma or a doubled
+/// quote, or all names in the header are quoted; and all other fields that begin with a quote are quoted.
 ///
 /// # Errors
 ///
 /// Those of [`files::open`], and [`ErrorKind::Io`](crate::ErrorKind::Io).
 pub fn has_quotes(path: &Path) -> Result<bool> {
     let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
-    let (mut line, mut has_doubled) = (Vec::new(), false);
+    let (mut line, mut is_sure) = (Vec::new(), false);
     loop {
         match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
-            FoundLine::End => return Ok(has_doubled),
+            FoundLine::End => return Ok(is_sure),
             FoundLine::TooLong => return Ok(false),
             FoundLine::Whole if lines.number() == 1 && !line.contains(&b'\t') => return Ok(false),
             FoundLine::Whole => {}
         }
+        is_sure |= lines.number() == 1 && are_quoted(&line);
         for field in line.split(|&byte| byte == b'\t').filter(|field| field.starts_with(b"\"")) {
             let Some(inner) = field[1..].strip_suffix(b"\"") else { return Ok(false) };
             let runs: Vec<usize> = inner.split(|&byte| byte != b'"').map(<[u8]>::len).filter(|&n| n > 0).collect();
             if runs.iter().any(|run| run % 2 == 1) {
                 return Ok(false);
             }
-            has_doubled |= !runs.is_empty();
+            is_sure |= !runs.is_empty() || inner.contains(&b',');
         }
     }
+}
+
+/// Returns whether all names of a header are quoted.
+pub(super) fn are_quoted(header: &[u8]) -> bool {
+    let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
+    header.contains(&b'\t')
+        && header
+            .split(|&byte| byte == b'\t')
+            .all(|name| name.len() > 2 && name.starts_with(b"\"") && name.ends_with(b"\""))
 }
 
 /// The names in a header.
