@@ -75,7 +75,7 @@ pub struct PositionModel {
 ///
 /// # Errors
 ///
-/// Whatever `replay` returns.
+/// Those of `replay`.
 pub fn fit_positions<E>(
     mut replay: impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
 ) -> Result<Option<PositionModel>, E> {
@@ -192,9 +192,8 @@ impl Pair {
     }
 }
 
-/// Standard errors from the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, without the reference. H is its
-/// curvature. B is the sum of the squared scores of the G queries, times G / (G − 1). `None` if there is only one
-/// query.
+/// Returns standard errors from the sandwich H⁻¹ B H⁻¹ of the conditional likelihood in ln θ, without the reference. H is its
+/// curvature. B is the sum of the squared scores of the G queries, times G / (G − 1). Returns `None` if there is only one query.
 fn standard_errors<E>(
     replay: &mut impl FnMut(&mut dyn FnMut(u64, &[PositionCell])) -> Result<(), E>,
     theta: &[f64],

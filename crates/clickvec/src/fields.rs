@@ -29,11 +29,11 @@ pub enum Rule {
     AtLeast(f64),
     /// A number between two others, both included.
     Within(f64, f64),
-    /// A list of so many numbers, at least and at most, each of which is within bounds.
+    /// A list whose length is within the first bounds, and each of its numbers within the second.
     List([usize; 2], [f64; 2]),
-    /// Fields of its own.
+    /// Nested fields.
     Fields(&'static [Field]),
-    /// Fields of its own, which depend on the field `kind`.
+    /// Nested fields, which depend on the field `kind`.
     Kinds(&'static [(&'static str, &'static [Field])]),
 }
 
@@ -85,7 +85,7 @@ pub fn check(name: &str, value: &Value, fields: &[Field]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the fields that a value has of its own.
+/// Returns the nested fields of a value.
 pub(crate) fn parts(rule: &Rule, value: &Value) -> &'static [Field] {
     match rule {
         Rule::Fields(fields) => fields,
@@ -200,58 +200,60 @@ pub(crate) mod number_or {
         }
     }
 
-    /// Reads a number, or `None` for the word.
+    /// Reads a number, or one of the words.
     pub(crate) fn read<'de, D: Deserializer<'de>>(
-        word: &'static str,
+        words: &'static [&'static str],
         deserializer: D,
-    ) -> Result<Option<Number>, D::Error> {
-        deserializer.deserialize_any(NumberOr(word))
+    ) -> Result<Result<Number, &'static str>, D::Error> {
+        deserializer.deserialize_any(NumberOr(words))
     }
 
-    /// Returns [`read`] for whole numbers.
-    pub(crate) fn read_whole<'de, D: Deserializer<'de>>(
-        word: &'static str,
+    /// Reads a whole number, or `None` for the word.
+    pub(crate) fn read_integer<'de, D: Deserializer<'de>>(
+        word: &'static [&'static str; 1],
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
         let integer = |number: Number| {
-            let expected = || de::Error::custom(format_args!("expected a whole number or `{word}`, found {number}"));
+            let expected =
+                || de::Error::custom(format_args!("expected a whole number or `{}`, found {number}", word[0]));
             number.as_u64().ok_or_else(expected)
         };
-        read(word, deserializer)?.map(integer).transpose()
+        read(word, deserializer)?.ok().map(integer).transpose()
     }
 
-    struct NumberOr(&'static str);
+    struct NumberOr(&'static [&'static str]);
 
     impl Visitor<'_> for NumberOr {
-        type Value = Option<Number>;
+        type Value = Result<Number, &'static str>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a number or `{}`", self.0)
+            f.write_str("a number")?;
+            self.0.iter().try_for_each(|word| write!(f, " or `{word}`"))
         }
 
-        fn visit_u64<E: de::Error>(self, number: u64) -> Result<Option<Number>, E> {
-            Ok(Some(number.into()))
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+            Ok(Ok(number.into()))
         }
 
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Option<Number>, E> {
-            Ok(Some(number.into()))
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+            Ok(Ok(number.into()))
         }
 
-        fn visit_f64<E: de::Error>(self, number: f64) -> Result<Option<Number>, E> {
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
             Number::from_f64(number)
-                .map(Some)
+                .map(Ok)
                 .ok_or_else(|| de::Error::invalid_value(de::Unexpected::Float(number), &self))
         }
 
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Option<Number>, E> {
-            let is_word = (text == self.0).then_some(None);
-            is_word.ok_or_else(|| de::Error::invalid_value(de::Unexpected::Str(text), &self))
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            let word = self.0.iter().find(|&&word| word == text);
+            word.map(|&word| Err(word)).ok_or_else(|| de::Error::invalid_value(de::Unexpected::Str(text), &self))
         }
     }
 }
 
 /// A whole number or `none`.
-pub mod whole_or_none {
+pub mod integer_or_none {
     use serde::de::{self, Deserializer};
     use serde::ser::{Serialize, Serializer};
 
@@ -268,7 +270,7 @@ pub mod whole_or_none {
             T::try_from(number)
                 .map_err(|_| de::Error::custom(format_args!("expected a smaller number, found {number}")))
         };
-        number_or::read_whole("none", deserializer)?.map(fitting).transpose()
+        number_or::read_integer(&["none"], deserializer)?.map(fitting).transpose()
     }
 }
 
@@ -285,8 +287,8 @@ pub(crate) mod real_or_none {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
-        let number = number_or::read("none", deserializer)?;
-        Ok(number.and_then(|number| number.as_f64()).map(|number| number as f32))
+        let number = number_or::read(&["none"], deserializer)?;
+        Ok(number.ok().and_then(|number| number.as_f64()).map(|number| number as f32))
     }
 }
 
@@ -302,7 +304,7 @@ mod tests {
             /// and a second.
             pub rate: f32 where Rule::Above0,
             pub name: String,
-            #[serde(with = "whole_or_none")]
+            #[serde(with = "integer_or_none")]
             pub count: Option<u8>,
         }
     }

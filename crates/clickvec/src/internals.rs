@@ -14,26 +14,27 @@ pub mod clicks {
 pub mod encoder {
     pub use crate::encoder::description::{Description, Reading};
     pub use crate::encoder::gradients::Gradients;
-    pub use crate::encoder::init::{TextStatistics, initialize};
+    pub use crate::encoder::init::initialize;
     pub use crate::encoder::input::Input;
+    pub use crate::encoder::kind::TextStatistics;
     pub use crate::encoder::passes::Encoder;
     pub use crate::encoder::tensor::{Group, Tensor, TensorKind};
     pub use crate::encoder::trace::Trace;
 }
 
-/// What explanations read of a model's states.
+/// Readings of a model's states, for explanations.
 pub mod explain {
     pub use crate::explain::keywords::{direction_counts, largest};
-    pub use crate::explain::report::from_one;
+    pub use crate::explain::one_based::from_one;
     pub use crate::explain::text::unit;
 }
 
 /// Settings whose documentation and bounds stand beside each field.
 pub mod fields {
-    pub use crate::fields::{Field, Rule, check, described, json, whole_or_none};
+    pub use crate::fields::{Field, Rule, check, described, integer_or_none, json};
 }
 
-/// What a search by vectors keeps in addition to them.
+/// Searches by vectors: codes, blocks, and the best hits.
 pub mod index {
     pub use crate::index::Codes;
     pub use crate::index::ExactIndex;
@@ -67,7 +68,7 @@ pub mod math {
         pub use crate::math::gemm::{Left, gemm, gemm_into};
     }
 
-    /// What is done to each row of a matrix.
+    /// Operations on each row of a matrix.
     pub mod rows {
         pub use crate::math::rows::{layer_norm, softmax};
     }
@@ -119,7 +120,7 @@ pub mod tensor_file {
 pub mod text {
     pub use crate::text::{
         Analysis, Dictionary, Feature, Interner, ReadWords, Tail, Trigram, WordBuffer, WordHash, WordId, WordLimit,
-        Words, for_each_term, for_each_trigram, for_each_word, terms, words,
+        Words, for_each_term, for_each_trigram, for_each_word, is_invisible, terms, words,
     };
 
     /// Texts packed for an encoder.

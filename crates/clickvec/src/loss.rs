@@ -31,7 +31,7 @@ pub enum LossKind {
     /// Minus the logarithm of the clicked title's share in a softmax over it and its negatives, as in the papers.
     #[default]
     Softmax,
-    /// Noise-contrastive estimation: each title is told apart on its own, clicked or drawn by chance.
+    /// Noise-contrastive estimation: each title is classified on its own, as clicked or drawn by chance.
     Nce,
 }
 
@@ -46,7 +46,7 @@ pub struct Pairs {
     pub negatives: NegativeRows,
     /// The teacher's cosines, if there is a teacher; only with [`NegativeRows::AllBut`].
     pub targets: Option<Targets>,
-    /// What a teacher's scores say of them, if there are any; only with [`NegativeRows::AllBut`].
+    /// The margins of a teacher's scores, if there are any; only with [`NegativeRows::AllBut`].
     pub margins: Option<Margins>,
     /// With [`LossKind::Nce`]: for each title, ln P_n, P_n being how likely it is as a negative. A factor that all titles share
     /// does not matter. Not together with a teacher.
@@ -126,7 +126,7 @@ impl TitleLists {
 }
 
 impl Loss {
-    /// Returns the loss of `pairs` over embeddings of `dimension` numbers. Its gradients are kept here.
+    /// Computes the loss of `pairs` over embeddings of `dimension` numbers, and stores its gradients.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
         let (query_vectors, title_vectors) = (&mut self.queries, &mut self.titles);
         rayon::join(|| query_vectors.fill(queries, dimension), || title_vectors.fill(titles, dimension));
@@ -154,7 +154,7 @@ impl Loss {
         total
     }
 
-    /// Clears what tasks fill in, for this many pairs and cosines.
+    /// Clears the sums that tasks fill in, for this many pairs and cosines.
     fn clear_sums(&mut self, pairs: usize, cosines: usize) {
         self.sums.clear();
         self.sums.resize(pairs, LossSum::default());
@@ -298,8 +298,8 @@ impl Loss {
     }
 }
 
-/// log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j is replaced by `scale` times its derivative, and −∞ by 0. Also
-/// returns minus the sum of these, which is the clicked title's share.
+/// Returns log(1 + Σ_j e^{x_j}) with x_j = −γΔ_j. Each x_j is replaced by `scale` times its derivative, and −∞ by 0. Also returns
+/// minus the sum of these, which is the clicked title's share.
 fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
     // Subtract the largest exponent (that of the 1 is 0), so that no γ overflows. NaN must propagate.
     let largest = x.iter().fold(0.0f32, |largest, &x| if x > largest || x.is_nan() { x } else { largest });

@@ -18,8 +18,8 @@ pub const F32: &str = "<f4";
 /// NumPy's name of little-endian numbers of 16 bits.
 pub const F16: &str = "<f2";
 
-/// Everything before the numbers: format 1.0, row-major, [rows, dimension], numbers of a kind by NumPy's name. The length is the
-/// same for any number of rows.
+/// Returns everything before the numbers: format 1.0, row-major, [rows, dimension], numbers of a kind by NumPy's name. The length
+/// is the same for any number of rows.
 pub fn header(kind: &str, rows: usize, dimension: usize) -> Vec<u8> {
     let description = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {dimension}), }}");
     let mut header = [MAGIC, b"\x01\x00"].concat();

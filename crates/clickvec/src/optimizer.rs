@@ -131,8 +131,8 @@ impl Optimizer {
         }
     }
 
-    /// Computes how far the `touched` rows (ascending) of the input matrices have drifted. Must be called before each forward
-    /// pass that an update follows.
+    /// Computes the drift of the `touched` rows (ascending) of the input matrices. Must be called before each forward pass that
+    /// an update follows.
     pub fn prepare(&mut self, tensors: &mut [Tensor], touched: &[u32]) {
         if !self.config.kind.is_lazy() {
             return;
@@ -322,7 +322,7 @@ impl<'a> RowTasks<'a> {
         tasks
     }
 
-    /// Prefetches what the update of a row of the matrix reads and writes.
+    /// Prefetches the numbers that the update of a row of the matrix reads and writes.
     fn prefetch(&self, row: u32, width: usize) {
         let row = row as usize - self.first;
         for numbers in [&*self.value, &*self.velocity, &*self.square] {

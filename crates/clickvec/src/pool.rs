@@ -42,7 +42,7 @@ impl<T> Pool<T> {
     }
 }
 
-/// Twice the number of processors, because a thread may be interrupted while it has a piece.
+/// Returns twice the number of processors, because a thread may be interrupted while it has a piece.
 fn most_idle() -> usize {
     static MOST: OnceLock<usize> = OnceLock::new();
     *MOST.get_or_init(|| 2 * std::thread::available_parallelism().map_or(1, usize::from))

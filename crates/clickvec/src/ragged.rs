@@ -50,7 +50,7 @@ impl<T> Ragged<T> {
         Ok(Ragged { ends: next, items })
     }
 
-    /// No list yet, with room for this many lists and items of all lists together.
+    /// Creates an empty list of lists, with room for this many lists and items of all lists together.
     pub fn with_capacity(lists: usize, items: usize) -> Ragged<T> {
         Ragged { ends: Vec::with_capacity(lists), items: Vec::with_capacity(items) }
     }
@@ -92,7 +92,7 @@ impl<T> Ragged<T> {
         start..self.ends[i]
     }
 
-    /// List `i`.
+    /// Returns list `i`.
     ///
     /// # Panics
     /// If there is no list `i`.
@@ -100,7 +100,7 @@ impl<T> Ragged<T> {
         &self.items[self.range(i)]
     }
 
-    /// List `i`, to be changed where it is.
+    /// Returns list `i`, to be changed in place.
     ///
     /// # Panics
     /// If there is no list `i`.
@@ -109,7 +109,7 @@ impl<T> Ragged<T> {
         &mut self.items[range]
     }
 
-    /// All lists.
+    /// Returns all lists.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> + Clone {
         (0..self.len()).map(|i| self.get(i))
     }

@@ -19,7 +19,7 @@ use crate::fields::{self, Rule, fields};
 use crate::loss::LossKind;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
-use crate::text::{Tail, WordLimit};
+use crate::text::{Tail, TextConfig, WordLimit};
 use crate::views::Views;
 
 fields! {
@@ -44,13 +44,17 @@ fields! {
         /// The norm to which a tower's gradient is scaled down if its norm is larger, or `none`.
         #[serde(with = "fields::real_or_none")]
         pub clip_norm: Option<f32> where Rule::Above0,
-        /// How errors flow back through a text's words.
+        /// Backpropagation through a text's words.
         pub bptt: Bptt where Rule::Fields(Bptt::FIELDS),
-        /// The range of random initial weights: ± this number, or `fan`, ±√(6/(fan-in + fan-out)).
+        /// The range of random initial weights: ± this number; `fan`, ±√(6/(fan-in + fan-out)); or `active-fan`, the same with the mean
+        /// number of a text's trigrams as the fan-in of the input layer.
         pub init_range: InitRange where Rule::Above0,
+        /// The initial bias of forget gates, and minus that of a GRU's update gates: with 0, half of a cell is forgotten at each word.
+        #[serde(skip_serializing_if = "is_forget_bias")]
+        pub forget_bias: f32 where Rule::AtLeast(0.0),
         /// The column of texts to learn from, in the place of the title; `title+text` joins two.
         pub field: String,
-        /// How the log's column `count` weights a pair: `log`, ln(1 + count); `linear`; `none`, not at all; or `binary`, one click
+        /// The weight of a pair from the log's column `count`: `log`, ln(1 + count); `linear`; `none`, not at all; or `binary`, one click
         /// for each pair whatever the columns `count` and `weight` say.
         pub weighting: Weighting,
         /// The number of passes over the clicks.
@@ -58,28 +62,31 @@ fields! {
         /// The epoch whose model is kept: `best` in validation, the one with the smallest `loss` of held-out pairs, or the `last`.
         pub keep: Keep,
         /// The number of epochs without a better validation after which training stops, or `none`.
-        #[serde(with = "fields::whole_or_none")]
+        #[serde(with = "fields::integer_or_none")]
         pub patience: Option<u32> where Rule::AtLeast(1.0),
         /// The number of words of a text that are read.
         pub max_words: usize where Rule::AtLeast(1.0),
-        /// What becomes of a text's other words: `cut`, or `merge`, which joins them to the last word that is read.
+        /// The treatment of a text's other words: `cut`, or `merge`, which joins them to the last word that is read.
         pub tail: Tail,
+        /// How texts become words.
+        #[serde(skip_serializing_if = "TextConfig::is_usual")]
+        pub text: TextConfig where Rule::Fields(TextConfig::FIELDS),
         /// The largest number of letter trigrams in the dictionary; the most frequent ones stay.
         pub max_trigrams: usize where Rule::AtLeast(1.0),
         /// Whole words that occur at least this often in the log are features too, at most as many as `max_trigrams`; or `none`.
-        #[serde(with = "fields::whole_or_none")]
+        #[serde(with = "fields::integer_or_none")]
         pub word_count: Option<u64> where Rule::AtLeast(1.0),
         /// The seed of all random numbers: the same seed, log and program give the same model.
         pub seed: u64,
         /// Random changes to queries when learning from clicks.
         pub augment: Views where Rule::Fields(Views::FIELDS),
-        /// How titles are learnt, before clicks or without any.
+        /// Training on titles, before clicks or without any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub titles: Option<TitleConfig> where Rule::Fields(TitleConfig::FIELDS),
         /// The share of clicked queries that are not learnt but judge the model after every epoch and at the end: at most 1,000, and
         /// none if that is fewer than 100. If there are any, all clicks are learnt afterwards, for as many epochs as were best.
         pub held_out: f32 where Rule::Within(0.0, 0.5),
-        /// How the model learns from a teacher.
+        /// Learning from a teacher.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub teacher: Option<TeacherConfig> where Rule::Fields(TeacherConfig::FIELDS),
     }
@@ -156,6 +163,14 @@ pub(crate) fn title() -> String {
     tables::TITLE.to_owned()
 }
 
+/// The default of `forget_bias`, which files omit.
+const FORGET_BIAS: f32 = 3.0;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+fn is_forget_bias(bias: &f32) -> bool {
+    *bias == FORGET_BIAS
+}
+
 impl Default for TrainConfig {
     /// Returns the best settings in cross validation (docs/explanation/defaults.md).
     fn default() -> TrainConfig {
@@ -171,6 +186,7 @@ impl Default for TrainConfig {
             clip_norm: None,
             bptt: Bptt::default(),
             init_range: InitRange::Uniform(0.01),
+            forget_bias: FORGET_BIAS,
             field: title(),
             weighting: Weighting::Log,
             epochs: 5,
@@ -178,6 +194,7 @@ impl Default for TrainConfig {
             patience: None,
             max_words: 64,
             tail: Tail::Cut,
+            text: TextConfig::default(),
             max_trigrams: 200_000,
             word_count: None,
             seed: 1,
@@ -214,6 +231,7 @@ impl TrainConfig {
             negatives: Negatives::Sampled(4),
             optimizer: OptimizerKind::Nesterov,
             learning_rate: 1e-3,
+            forget_bias: 0.0,
             clip_norm: Some(10.0),
             weighting: Weighting::Binary,
             epochs: 20,
@@ -231,14 +249,14 @@ impl TrainConfig {
             optimizer: OptimizerKind::Sgd,
             learning_rate: 1e-2,
             clip_norm: None,
-            init_range: InitRange::Fan,
+            init_range: InitRange::ActiveFan,
             ..TrainConfig::lstm_dssm()
         }
     }
 
-    /// Returns how much of a text is read.
+    /// Returns the limit of the words read of a text.
     pub fn limit(&self) -> WordLimit {
-        WordLimit { words: self.max_words, tail: self.tail }
+        WordLimit { words: self.max_words, tail: self.tail, text: self.text }
     }
 
     /// Returns the settings for training on a section of the log: its own where it has any, otherwise these.

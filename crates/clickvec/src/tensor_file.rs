@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -201,8 +201,30 @@ pub fn write(path: &Path, json: &impl Serialize, entries: Vec<Entry<'_>>) -> Res
     write_for(path, path, json, entries)
 }
 
-/// [`write`] of a file that is on its way to `output`, so that it has the readers of what is there.
+/// Writes a file like [`write`], which is to replace `output` and is readable by the same users as the file there.
 pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<()> {
+    let header = header(path, json, &mut entries)?;
+    files::write_for(path, output, |out| {
+        write_contents(out, &header, &entries).map_err(|source| Error::io(path, "write", source))
+    })
+}
+
+/// Returns the bytes of a complete file; `name` is for messages.
+pub(crate) fn to_bytes(name: &Path, json: &impl Serialize, mut entries: Vec<Entry<'_>>) -> Result<Vec<u8>> {
+    let header = header(name, json, &mut entries)?;
+    let mut bytes = Vec::new();
+    write_contents(&mut bytes, &header, &entries).map_err(|source| Error::io(name, "write", source))?;
+    Ok(bytes)
+}
+
+fn write_contents(out: &mut impl Write, header: &[u8], entries: &[Entry<'_>]) -> std::io::Result<()> {
+    out.write_all(&(header.len() as u64).to_le_bytes())?;
+    out.write_all(header)?;
+    entries.iter().try_for_each(|entry| entry.write(out))
+}
+
+/// Returns the header of a file, and sorts its tensors as they follow.
+fn header(path: &Path, json: &impl Serialize, entries: &mut [Entry<'_>]) -> Result<Vec<u8>> {
     let failed = |source: std::io::Error| Error::io(path, "write", source);
     // The widest numbers come first, so that all are aligned; then by name.
     entries.sort_by(|a, b| b.info().0.cmp(&a.info().0).then_with(|| a.name.cmp(&b.name)));
@@ -221,28 +243,45 @@ pub(crate) fn write_for(path: &Path, output: &Path, json: &impl Serialize, mut e
     if header.len() as u64 > MAX_HEADER_BYTES {
         return Err(header_too_large(header.len() as u64).at(path));
     }
-    files::write_for(path, output, |out| {
-        out.write_all(&(header.len() as u64).to_le_bytes()).map_err(failed)?;
-        out.write_all(&header).map_err(failed)?;
-        entries.iter().try_for_each(|entry| entry.write(out)).map_err(failed)
-    })
+    Ok(header)
 }
 
-/// A mapped file. Nothing in it is trusted yet.
-pub struct TensorFile {
-    map: Mmap,
+/// A mapped file, or its bytes. Nothing in it is trusted yet.
+pub struct TensorFile<'a> {
+    bytes: Bytes<'a>,
 }
 
-impl TensorFile {
+enum Bytes<'a> {
+    Mapped(Mmap),
+    Memory(&'a [u8]),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Mapped(map) => map,
+            Bytes::Memory(bytes) => bytes,
+        }
+    }
+}
+
+impl<'a> TensorFile<'a> {
     /// Opens a file, and checks its header.
-    pub fn open(path: &Path) -> Result<TensorFile> {
+    pub fn open(path: &Path) -> Result<TensorFile<'static>> {
         let file = open_plain(path)?;
         // SAFETY: this program replaces files of this kind by renaming and never changes them in place. Everything
         // that is read is copied and checked on the way.
         let map = unsafe { Mmap::map(&file) }.map_err(|source| Error::io(path, "map", source))?;
         // Nearly all of it will be copied.
         room_for("what is in a model's file", Some(map.len() as u64))?;
-        Ok(TensorFile { map })
+        Ok(TensorFile { bytes: Bytes::Mapped(map) })
+    }
+
+    /// Takes the bytes of a file.
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> TensorFile<'a> {
+        TensorFile { bytes: Bytes::Memory(bytes) }
     }
 
     /// Returns the tensors and the JSON value of a file of this `kind`.
@@ -268,13 +307,13 @@ impl TensorFile {
 
     /// Returns the tensors, and the JSON value as text.
     fn read(&self) -> Result<(Tensors<'_>, String), clickvec_tables::Error> {
-        let bytes = self.map.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let bytes = self.bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         // If the header claims more than the file has, this is another kind of file.
-        if bytes > MAX_HEADER_BYTES && bytes < self.map.len() as u64 {
+        if bytes > MAX_HEADER_BYTES && bytes < self.bytes.len() as u64 {
             return Err(header_too_large(bytes));
         }
-        let (_, metadata) = SafeTensors::read_metadata(&self.map).map_err(not_safetensors)?;
-        let tensors = SafeTensors::deserialize(&self.map).map_err(not_safetensors)?;
+        let (_, metadata) = SafeTensors::read_metadata(&self.bytes).map_err(not_safetensors)?;
+        let tensors = SafeTensors::deserialize(&self.bytes).map_err(not_safetensors)?;
         let json = metadata.metadata().as_ref().and_then(|keys| keys.get(KEY)).ok_or_else(|| {
             let found = "a safetensors file without its settings";
             clickvec_tables::Error::expected(ErrorKind::Malformed, "a file written by clickvec", found)

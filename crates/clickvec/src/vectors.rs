@@ -34,7 +34,7 @@ impl Promise {
     }
 
     /// Checks that all vectors were written.
-    fn check_kept(&self) -> io::Result<()> {
+    fn check_fulfilled(&self) -> io::Result<()> {
         if self.written == self.rows { Ok(()) } else { Err(invalid(other_count(self.rows, self.written))) }
     }
 }
@@ -51,7 +51,7 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What `target` returns.
+    /// Those of `target`.
     pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<NpyWriter<W>> {
         target.write_all(&npy::header(npy::F32, rows, dimension))?;
         Ok(NpyWriter { target, promise: Promise::new(rows, dimension) })
@@ -61,8 +61,7 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, or is one too
-    /// many.
+    /// Those of the target; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, or is one too many.
     pub fn write(&mut self, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         npy::write_numbers(&mut self.target, vector)?;
@@ -74,9 +73,9 @@ impl<W: Write> NpyWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] if rows are missing.
+    /// Those of the target; [`io::ErrorKind::InvalidInput`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
-        self.promise.check_kept()?;
+        self.promise.check_fulfilled()?;
         self.target.flush()?;
         Ok(self.target)
     }
@@ -95,7 +94,7 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// # Errors
     ///
-    /// What `target` returns.
+    /// Those of `target`.
     pub fn new(mut target: W, rows: usize, dimension: usize) -> io::Result<Word2vecWriter<W>> {
         writeln!(target, "{rows} {dimension}")?;
         Ok(Word2vecWriter { target, promise: Promise::new(rows, dimension) })
@@ -105,8 +104,8 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, a number is not
-    /// finite, the token is empty or has white space, or the vector is one too many.
+    /// Those of the target; [`io::ErrorKind::InvalidInput`] if the vector has another dimension, a number is not finite, the
+    /// token is empty or has white space, or the vector is one too many.
     pub fn write(&mut self, token: &str, vector: &[f32]) -> io::Result<()> {
         self.promise.check(vector)?;
         if let Some(found) = not_finite(vector) {
@@ -129,9 +128,9 @@ impl<W: Write> Word2vecWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the target returns; [`io::ErrorKind::InvalidInput`] if rows are missing.
+    /// Those of the target; [`io::ErrorKind::InvalidInput`] if rows are missing.
     pub fn finish(mut self) -> io::Result<W> {
-        self.promise.check_kept()?;
+        self.promise.check_fulfilled()?;
         self.target.flush()?;
         Ok(self.target)
     }
@@ -148,8 +147,7 @@ pub fn word2vec_token(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// What `target` returns; [`io::ErrorKind::InvalidInput`] for a number that JSON
-/// does not have.
+/// Those of `target`; [`io::ErrorKind::InvalidInput`] for a number that JSON does not have.
 pub fn write_json_line(target: &mut impl Write, id: Option<&str>, text: &str, vector: &[f32]) -> io::Result<()> {
     #[derive(Serialize)]
     struct Line<'a> {

@@ -57,7 +57,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(bytes: &[u8]) -> Parts {
+    fn parse(bytes: &[u8]) -> Parts {
         let end = 8 + u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes")) as usize;
         let header: Value = serde_json::from_slice(&bytes[8..end]).expect("JSON");
         let json = header["__metadata__"]["clickvec"].as_str().expect("settings");
@@ -130,7 +130,7 @@ fn faulty(place: &Place, parts: &Parts, text: &str) {
 #[test]
 fn what_is_taken_apart_and_put_together_is_the_model() {
     let (place, good) = small_model();
-    load(&place.output(), &Parts::of(&good).bytes()).expect("loaded");
+    load(&place.output(), &Parts::parse(&good).bytes()).expect("loaded");
 }
 
 #[test]
@@ -159,19 +159,24 @@ fn no_safetensors_at_all() {
         assert_eq!(load(&place.output(), other).err().map(|fault| fault.kind()), Some(ErrorKind::Malformed));
     }
     let kind = |path: &Path| Model::load(path).err().map(|error| error.kind());
-    assert_eq!(kind(place.folder.path()), Some(ErrorKind::Mismatch));
+    let empty = place.folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    assert_eq!(kind(&empty), Some(ErrorKind::Mismatch));
+    // A folder may have a model, as an index does.
+    std::fs::write(empty.join("model.safetensors"), &good).unwrap();
+    assert_eq!(kind(&empty), None);
     assert_eq!(kind(&place.folder.path().join("none")), Some(ErrorKind::Io));
 }
 
 #[test]
 fn a_header_that_would_fill_the_memory_is_not_parsed() {
     let (place, good) = small_model();
-    let mut parts = Parts::of(&good);
+    let mut parts = Parts::parse(&good);
     parts.json["training"]["version"] = json!("x".repeat(5 << 20));
     let begun = std::time::Instant::now();
     faulty(&place, &parts, "with a header of at most");
     // A million tensors took a minute and two gigabytes before headers had a limit.
-    let mut parts = Parts::of(&good);
+    let mut parts = Parts::parse(&good);
     let none = |name: u32| (format!("t{name}"), "F32".to_owned(), vec![0], Vec::new());
     parts.tensors.extend((0..100_000).map(none));
     faulty(&place, &parts, "with a header of at most");
@@ -187,11 +192,11 @@ fn a_message_repeats_little_and_nothing_that_a_terminal_obeys() {
     for (place, value) in
         [("/kind", json!(hostile)), ("/training/config", json!(hostile)), ("/fingerprint", json!(hostile))]
     {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         *parts.json.pointer_mut(place).expect("there") = value;
         faults.push(message(&parts));
     }
-    let mut parts = Parts::of(&good);
+    let mut parts = Parts::parse(&good);
     parts.tensors[1].0 = hostile.clone();
     faults.push(message(&parts));
     for fault in faults {
@@ -203,7 +208,7 @@ fn a_message_repeats_little_and_nothing_that_a_terminal_obeys() {
 #[test]
 fn settings_that_are_missing_or_broken() {
     let (place, good) = small_model();
-    let parts = Parts::of(&good);
+    let parts = Parts::parse(&good);
     let fault = |settings: Option<&str>| load(&place.output(), &parts.with_settings(settings)).err().expect("a fault");
     assert!(fault(None).to_string().contains("without its settings"));
     let whole = parts.json.to_string();
@@ -247,7 +252,7 @@ fn sizes_that_no_encoder_has() {
         json!({ "kind": "clsm", "window": 33, "convolution": 3, "semantic": 3, "bias": true }),
         json!({ "kind": "lstm", "cells": 1u64 << 40, "forget_gate": true, "peephole": "full" }),
     ] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.json["training"]["config"]["encoder"] = encoder;
         faulty(&place, &parts, "the file is damaged");
     }
@@ -270,13 +275,13 @@ fn a_huge_promise_is_not_believed() {
         json!({ "kind": "dssm", "layers": vec![16_384; 16] }),
         json!({ "kind": "clsm", "window": 31, "convolution": 16_384, "semantic": 16_384, "bias": true }),
     ] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.json["training"]["config"]["encoder"] = encoder;
         faulty(&place, &parts, "numbers for these settings and this dictionary");
     }
     // Shapes that announce it.
     for shape in [vec![16_384, 1 << 40], vec![1 << 62, 1 << 62], vec![u64::MAX, 2], vec![1 << 40, 0, 1 << 40]] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.tensor("shared.w").2 = shape;
         faulty(&place, &parts, "expected a safetensors file, found");
     }
@@ -288,7 +293,7 @@ fn a_huge_promise_is_not_believed() {
 #[test]
 fn tensors_that_do_not_fit_the_settings() {
     let (place, good) = small_model();
-    let parts = Parts::of(&good);
+    let parts = Parts::parse(&good);
 
     let mut renamed = parts.clone();
     renamed.tensor("shared.wrec").0 = "shared.wreck".to_owned();
@@ -326,7 +331,7 @@ fn tensors_that_do_not_fit_the_settings() {
 #[test]
 fn a_dictionary_that_does_not_fit() {
     let (place, good) = small_model();
-    let parts = Parts::of(&good);
+    let parts = Parts::parse(&good);
     let rows = parts.clone().tensor("trigrams").2[0];
 
     let mut short = parts.clone();
@@ -356,16 +361,16 @@ fn a_dictionary_that_does_not_fit() {
 fn weights_that_are_no_numbers_or_not_those_that_were_written() {
     let (place, good) = small_model();
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.tensor("shared.w").3[3 * 4 * 2..][..4].copy_from_slice(&bad.to_le_bytes());
         faulty(&place, &parts, "expected finite numbers in `shared.w`");
     }
     for name in ["shared.w", "shared.wrec", "shared.b"] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.tensor(name).3[0] ^= 1;
         faulty(&place, &parts, "expected the fingerprint");
     }
-    let mut parts = Parts::of(&good);
+    let mut parts = Parts::parse(&good);
     parts.json["fingerprint"] = json!("0".repeat(32));
     faulty(&place, &parts, "expected the fingerprint");
 }
@@ -375,12 +380,12 @@ fn settings_that_are_not_those_that_were_written() {
     let (place, good) = small_model();
     // The first would embed differently with the same weights; the second only claims something untrue.
     for (name, value) in [("max_words", json!(1)), ("learning_rate", json!(7.5))] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.json["training"]["config"][name] = value;
         faulty(&place, &parts, "expected the fingerprint");
     }
     for (name, value) in [("max_words", json!(0)), ("batch_size", json!(0)), ("learning_rate", json!(-5.0))] {
-        let mut parts = Parts::of(&good);
+        let mut parts = Parts::parse(&good);
         parts.json["training"]["config"][name] = value;
         faulty(&place, &parts, "the file is damaged");
     }
@@ -431,7 +436,7 @@ fn there_and_back_with_whole_words() {
     let without = Model::load(&other.output()).expect("a model");
     assert_eq!(without.dictionary().trigrams(), model.dictionary().trigrams());
     assert_eq!(without.dictionary().len() + words, model.dictionary().len());
-    assert!(!Parts::of(&other.model()).tensors.iter().any(|tensor| tensor.0 == "words"));
+    assert!(!Parts::parse(&other.model()).tensors.iter().any(|tensor| tensor.0 == "words"));
 
     // A model without words to begin with: its rows stay, and words are added; then the reverse.
     for (first, second) in [(&plain, &config), (&config, &plain), (&config, &config)] {
@@ -454,7 +459,7 @@ fn there_and_back_with_whole_words() {
         }
     }
 
-    let parts = Parts::of(&place.model());
+    let parts = Parts::parse(&place.model());
     let mut twice = parts.clone();
     let bytes = &mut twice.tensor("words").3;
     bytes.copy_within(0..8, 8);

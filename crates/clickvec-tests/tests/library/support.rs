@@ -454,7 +454,7 @@ pub(crate) fn small(optimizer: OptimizerKind) -> TrainConfig {
         learning_rate: if optimizer == OptimizerKind::Adam { 0.01 } else { 0.005 },
         clip_norm: Some(5.0),
         shared_towers: false,
-        init_range: InitRange::Fan,
+        init_range: InitRange::ActiveFan,
         epochs: 3,
         keep: Keep::Last,
         ..TrainConfig::default()

@@ -1,8 +1,7 @@
 //! Grades of clicked titles, from what their clicks weigh.
 
-/// Returns the grades of the titles that were clicked for one query, given what the clicks of each weigh together. The most
-/// clicked title gets 4. Each other title gets the grade from 1 to 4 whose gain, 2^g − 1, is nearest to its share of that
-/// weight times 15.
+/// Returns the grades of the titles clicked for one query, from the total weight of each title's clicks. The most clicked title
+/// gets 4. Each other title gets the grade from 1 to 4 whose gain, 2^g − 1, is nearest to its share of that weight times 15.
 ///
 /// If the weights correct position bias, so does an NDCG with these grades: a click far down the list, where few people
 /// look, counts for more than one on top.

@@ -4,17 +4,17 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::text::{WordBuffer, WordLimit};
 
-/// Returns what a pair adds to a log's fingerprint.
+/// Returns a pair's part of a log's fingerprint.
 pub fn pair_fingerprint(query: u64, title: u64, weight: f32) -> [u8; 24] {
     bytemuck::cast([query, title, u64::from(weight.to_bits())])
 }
 
-/// Returns what a title adds to it.
+/// Returns a title's part of a log's fingerprint.
 pub fn title_fingerprint(title: u64) -> [u8; 16] {
     bytemuck::cast([title, u64::MAX])
 }
 
-/// Returns the hash by which a log knows a text, of which `limit` counts.
+/// Returns the hash that identifies a text in a log, computed from its words within `limit`.
 pub fn text_hash(text: &str, limit: WordLimit, buffer: &mut WordBuffer) -> u64 {
     let mut hash = 0;
     limit.for_each_word(text, buffer, |word| hash = mix(hash ^ xxh3_64(word.as_bytes())));

@@ -76,7 +76,7 @@ pub struct HeldOut {
     pub graded: bool,
 }
 
-/// How many queries are held out, and of how many.
+/// The numbers of held-out queries, pairs and titles, and of all queries and titles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct HeldOutCounts {
     /// Queries that are held out.
@@ -94,7 +94,7 @@ pub struct HeldOutCounts {
 }
 
 impl HeldOut {
-    /// Returns how many queries are held out.
+    /// Returns the numbers of held-out queries, pairs and titles.
     pub fn counts(&self) -> HeldOutCounts {
         HeldOutCounts {
             queries: self.queries.len() as u64,

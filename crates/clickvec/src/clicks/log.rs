@@ -14,7 +14,7 @@ use super::{ClickSource, ScoreCoverage, Scored, Teacher, Weighting};
 use crate::math::prefetch::prefetch_line;
 use crate::tables::{self, Skipped};
 use crate::text::batch::WordFeatures;
-use crate::text::{Dictionary, Feature, Tail, WordId, WordLimit};
+use crate::text::{Dictionary, Feature, Tail, TextConfig, WordId, WordLimit};
 use clickvec_tables::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,15 @@ use std::ops::ControlFlow;
 pub struct LogConfig<'a> {
     /// The column with the texts that were clicked.
     pub field: &'a str,
-    /// How the `count` column weights a pair.
+    /// The weighting of a pair by the `count` column.
     pub weighting: Weighting,
     /// The number of words to read of a text.
     pub max_words: usize,
-    /// What becomes of a text's other words.
+    /// The treatment of the words beyond this number.
     pub tail: Tail,
-    /// The largest number of trigrams in the dictionary; the most frequent are kept.
+    /// How texts become words.
+    pub text: TextConfig,
+    /// The largest number of trigrams in the dictionary, which holds the most frequent ones.
     pub max_trigrams: usize,
     /// Whole words that occur at least this often become features too, as many as `max_trigrams` at most, the most
     /// frequent ones; `None` for no words.
@@ -44,9 +46,9 @@ pub struct LogConfig<'a> {
 }
 
 impl LogConfig<'_> {
-    /// Returns how much of a text is read.
+    /// Returns the limit of the words read of a text.
     pub(super) fn limit(&self) -> WordLimit {
-        WordLimit { words: self.max_words, tail: self.tail }
+        WordLimit { words: self.max_words, tail: self.tail, text: self.text }
     }
 }
 
@@ -58,6 +60,7 @@ impl Default for LogConfig<'_> {
             weighting: Weighting::Log,
             max_words: 64,
             tail: Tail::Cut,
+            text: TextConfig::default(),
             max_trigrams: 200_000,
             word_count: None,
             titles: &[],
@@ -88,7 +91,7 @@ pub struct ClickLog {
     features: Spooled<Feature>,
     /// The hashes (query, title) of all pairs, ascending and distinct.
     pub(super) clicked: Spooled<[u64; 2]>,
-    /// The hashes (query, title) of what was shown and not clicked.
+    /// The hashes (query, title) of pairs that were shown and not clicked.
     pub(super) shown: Spooled<[u64; 2]>,
     dictionary: Dictionary,
     pub(super) statistics: LogStatistics,
@@ -97,10 +100,10 @@ pub struct ClickLog {
     fingerprint: u64,
     taught: Option<Taught>,
     scored: Option<Scored>,
-    /// Whether the pairs are those that a teacher scored, and no clicks.
+    /// Whether the pairs are those that a teacher scored, not clicks.
     is_scored: bool,
-    /// What the clicks of each pair weigh together, whatever the weighting; empty if clicks differ in nothing but their
-    /// number. Its pairs are numbered as before any were held out.
+    /// The total weight of each pair's clicks, whatever the weighting; empty if clicks differ only in number. Pairs are numbered
+    /// as before any were held out.
     pub(super) worth: Spooled<f32>,
     /// The queries that are held out.
     pub(super) held_out: HashSet<u64>,
@@ -138,12 +141,11 @@ pub struct Pair<'a> {
 }
 
 impl ClickLog {
-    /// Returns a log of the pairs of `clicks`, kept in `storage`.
+    /// Reads the pairs of `clicks` into a log in `storage`.
     ///
     /// # Errors
-    /// What [`crate::clicks::ClickReader`] reports; `ErrorKind::Malformed` of an iterator; `ErrorKind::Io` if the temporary files
-    /// cannot be written (a full disk); `ErrorKind::Memory`; `ErrorKind::Empty` if no
-    /// pair is left.
+    /// Those of [`crate::clicks::ClickReader`]; `ErrorKind::Malformed` of an iterator; `ErrorKind::Io` if the temporary files
+    /// cannot be written (a full disk); `ErrorKind::Memory`; `ErrorKind::Empty` if no pair is left.
     pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
         match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {
             ControlFlow::Continue(log) => Ok(log),
@@ -151,7 +153,7 @@ impl ClickLog {
         }
     }
 
-    /// Like [`ClickLog::read`] with progress: `progress` gets the number of pairs read now and then, and may break.
+    /// Reads a log like [`ClickLog::read`], passing the number of pairs read to `progress` now and then, which may break.
     ///
     /// # Errors
     /// Those of [`ClickLog::read`].
@@ -233,7 +235,7 @@ impl ClickLog {
         Pair { query_words, title_words, weight: record.weight, query: record.query, title: record.title }
     }
 
-    /// Prefetches what [`ClickLog::pair`] and [`ClickLog::clicked`] will read for these numbers.
+    /// Prefetches the data that [`ClickLog::pair`] and [`ClickLog::clicked`] will read for these numbers.
     pub(crate) fn prefetch(&self, numbers: &[u64]) {
         for &number in numbers {
             prefetch_line(&raw const self.records[number as usize]);
@@ -304,11 +306,11 @@ impl ClickLog {
         &self.skipped_titles
     }
 
-    /// Returns how much of the log the vectors of `teachers` cover. They are kept in `storage`; `limit` is the log's.
+    /// Stores the vectors of `teachers` in `storage`, and returns how much of the log they cover. `limit` is the log's.
     ///
     /// # Errors
-    /// `ErrorKind::Malformed` if a vector is not what it should be; `ErrorKind::Mismatch` if they know no text of the log;
-    /// `ErrorKind::Io` and `ErrorKind::Memory`.
+    /// `ErrorKind::Malformed` for an invalid vector; `ErrorKind::Mismatch` if they know no text of the log; `ErrorKind::Io` and
+    /// `ErrorKind::Memory`.
     pub fn teach(
         &mut self,
         teachers: Vec<Teacher<'_>>,
@@ -345,9 +347,9 @@ impl ClickLog {
         }
     }
 
-    /// Returns how much of the log the scores of `teachers` cover. They are kept in `storage`; `limit` is the log's. If the
-    /// pairs are those that were scored, the ones whose query has a single title are left out: they teach nothing.
-    /// Queries must have been held out before.
+    /// Stores the scores of `teachers` in `storage`, and returns how much of the log they cover. `limit` is the log's. If the log
+    /// consists of scored pairs, those whose query has a single title are left out: they teach nothing. Queries must have been
+    /// held out before.
     ///
     /// # Errors
     /// `ErrorKind::Empty` if no query has two titles with different scores; `ErrorKind::Malformed`; `ErrorKind::Io`;

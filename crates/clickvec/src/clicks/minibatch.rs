@@ -41,7 +41,7 @@ impl Serialize for Negatives {
 
 impl<'de> Deserialize<'de> for Negatives {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Negatives, D::Error> {
-        let number = number_or::read_whole("all", deserializer)?;
+        let number = number_or::read_integer(&["all"], deserializer)?;
         Ok(number.map_or(Negatives::All, |number| Negatives::Sampled(usize::try_from(number).unwrap_or(usize::MAX))))
     }
 }
@@ -145,7 +145,7 @@ impl<'a> Minibatches<'a> {
         };
         let mut minibatches = Minibatches { log, config, titles, noise: None };
         if config.loss == LossKind::Nce && config.source == NegativeSource::Minibatch {
-            minibatches.noise = Some(minibatches.chances_of_titles(storage)?);
+            minibatches.noise = Some(minibatches.title_chances(storage)?);
         }
         Ok(minibatches)
     }
@@ -161,8 +161,8 @@ impl<'a> Minibatches<'a> {
         section.end - section.start + self.titles_among_clicks()
     }
 
-    /// For each pair of the log, the logarithm of the chance that a minibatch has its title.
-    fn chances_of_titles(&self, storage: Storage<'_>) -> Result<Spooled<f32>> {
+    /// Computes, for each pair of the log, the logarithm of the chance that a minibatch has its title.
+    fn title_chances(&self, storage: Storage<'_>) -> Result<Spooled<f32>> {
         let titles = self.log.section(Section::Titles);
         // Each epoch draws other titles to mix among the clicks.
         let share = self.titles_among_clicks() as f64 / (titles.end - titles.start).max(1) as f64;
@@ -171,7 +171,7 @@ impl<'a> Minibatches<'a> {
             Section::Titles => (0.0, 1.0),
         };
         let epoch = noise::Epoch { clicks, titles, pairs: self.pairs(), minibatch: self.config.size };
-        epoch.chances_of_titles(self.log, storage)
+        epoch.title_chances(self.log, storage)
     }
 
     fn titles_among_clicks(&self) -> u64 {
@@ -391,7 +391,7 @@ impl<'a> Minibatches<'a> {
         let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'t [WordId]>| {
             // Members are learnt next to each other, so a single one need not be divided among threads.
             if self.config.members > 1 {
-                batch.fill_whole(texts, words)
+                batch.fill_all(texts, words)
             } else {
                 batch.fill(texts, words)
             }

@@ -1,13 +1,13 @@
-//! How likely each title is as a negative, which noise-contrastive estimation needs to know.
+//! The probability of each title as a negative, for noise-contrastive estimation.
 
 use super::spool::{Spool, Spooled};
 use super::{ClickLog, Section, Storage};
 use clickvec_tables::Result;
 use rayon::prelude::*;
 
-/// What an epoch has of a log.
+/// The sizes of an epoch.
 pub(super) struct Epoch {
-    /// How often it has a click, and a title that is its own query, on average.
+    /// The mean number of times that it has a click, and a title that is its own query.
     pub(super) clicks: f64,
     pub(super) titles: f64,
     /// The number of its pairs.
@@ -17,13 +17,13 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    /// For each pair of the log, the logarithm of the chance that a minibatch has its title, stored in `storage`. A
-    /// minibatch has each title once, however many of its pairs share it, and negatives come from these. So a title with a
-    /// share p of an epoch's pairs has the chance 1 − (1 − p)ⁿ: nearly n p, unless p is large.
+    /// Computes, for each pair of the log, the logarithm of the chance that a minibatch has its title, and stores it in
+    /// `storage`. A minibatch has each title once, however many of its pairs share it, and negatives come from these. So a title
+    /// with a share p of an epoch's pairs has the chance 1 − (1 − p)ⁿ: nearly n p, unless p is large.
     ///
     /// # Errors
     /// [`clickvec_tables::ErrorKind::Io`] if a temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
-    pub(super) fn chances_of_titles(&self, log: &ClickLog, storage: Storage<'_>) -> Result<Spooled<f32>> {
+    pub(super) fn title_chances(&self, log: &ClickLog, storage: Storage<'_>) -> Result<Spooled<f32>> {
         let first_title = log.section(Section::Titles).start;
         let (mut by_title, mut chances) = (Spool::<[u64; 2]>::new(storage)?, Spool::<f32>::new(storage)?);
         for number in 0..log.section(Section::Titles).end {
@@ -74,7 +74,7 @@ mod tests {
             let check = |clicks: f64, titles: f64, all: [f64; 5]| {
                 let pairs = (800.0 * clicks + 2.0 * titles) as u64;
                 let epoch = Epoch { clicks, titles, pairs, minibatch: 4 };
-                let chances = epoch.chances_of_titles(&log, storage).expect("chances");
+                let chances = epoch.title_chances(&log, storage).expect("chances");
                 assert_eq!(chances.len(), 802);
                 for (pair, times) in [0, 1, 3, 800, 801].into_iter().zip(all) {
                     let expected = (1.0 - (1.0 - times / pairs as f64).powi(4)).max(f64::from(f32::MIN_POSITIVE)).ln();

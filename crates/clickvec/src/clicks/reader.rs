@@ -6,8 +6,11 @@ use super::Weighting;
 use crate::Result;
 use crate::tables::{RowFault, Skipped};
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Field, Next, Options, Record, Table, says_clicked, says_grade};
-use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::table::{
+    ClickColumn, ClickColumns, FIRST_ROWS, Field, Next, Options, Record, Table, field_names, flag, says_clicked,
+    says_clicks, says_grade, unclear,
+};
+use clickvec_tables::{Error, ErrorKind, null_text};
 
 /// A clicked pair, which lives until the next one is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,11 +21,11 @@ pub struct Click<'a> {
     pub title: &'a str,
     /// The factor of the pair's loss: finite, 0 or more.
     pub weight: f32,
-    /// What the clicks of the pair weigh together as the table says, `weight` times `count`: the same for every
-    /// [`Weighting`]. It grades held-out clicks.
+    /// The total weight of the pair's clicks in the table, `weight` times `count`, the same for every [`Weighting`]. It grades
+    /// held-out clicks.
     pub worth: f64,
-    /// Whether the query is one of few users, as the column `rare` says: nothing that only such queries have may be
-    /// found in what is learnt.
+    /// Whether only few users typed the query, according to the column `rare`. Nothing that only such queries contain may appear
+    /// in what is learnt.
     pub rare: bool,
     /// The line, counted from 1.
     pub line: u64,
@@ -31,6 +34,9 @@ pub struct Click<'a> {
 /// The smallest and the largest weight of a pair other than 0. Beyond them the squares of gradients that training adds up
 /// would leave the range of an f32.
 pub(super) const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
+
+/// What to do with a column that may say what was clicked.
+const RENAME: &str = "if it says whether a title was clicked, call it `clicked`; if not, leave the column out";
 
 /// A reader of click logs. It skips and counts broken rows, because every large log has some.
 pub struct ClickReader {
@@ -42,18 +48,20 @@ pub struct ClickReader {
     title: Field,
     weight: Option<usize>,
     count: Option<usize>,
-    /// The column `count`, also where the weighting does not read it.
+    /// The column of counts, also where the weighting does not read it.
     clicks: Option<usize>,
     clicked: Option<usize>,
+    /// The other columns, unless `clicked` says what was clicked.
+    others: Option<ClickColumns>,
     rare: Option<usize>,
     weighting: Weighting,
     skipped: Skipped,
     not_clicked: u64,
 }
 
-/// What a row is.
+/// The kind of a row.
 enum RowKind {
-    /// A click, with its weight, what it is worth, and whether its query is rare.
+    /// A click, with its weight, its worth, and whether its query is rare.
     Click(f32, f64, bool),
     /// A title that was shown and not clicked.
     Shown,
@@ -61,7 +69,7 @@ enum RowKind {
 
 impl ClickReader {
     /// Returns a reader of a click log with the columns `query` and `field`, and optionally `weight`, `count`, `clicked` and
-    /// `rare`, or another usual name for `clicked`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
+    /// `rare`, or another usual name for `count` and `clicked`. `field` is usually [`crate::tables::TITLE`]; it may name several columns joined by `+`.
     ///
     /// If both are present, a pair's weight is `weight` times the value that `weighting` gives `count`, or 1 click with
     /// [`Weighting::Binary`]. Rows whose `clicked` is 0 are no clicks, and are counted and left out.
@@ -83,8 +91,13 @@ impl ClickReader {
         let query = table.require("query")?;
         let title = Field::require(&mut table, field)?;
         let weight = table.column("weight")?;
-        let count = if weighting.reads_counts() { table.column("count")? } else { None };
-        let clicks = table.column("count")?;
+        let named = if table.has("count") {
+            Some("count".to_owned())
+        } else {
+            table.names().iter().find(|name| says_clicks(name)).cloned()
+        };
+        let clicks = named.as_ref().map(|name| table.require(name)).transpose()?;
+        let count = clicks.filter(|_| weighting.reads_counts());
         let clicked = table.names().iter().find(|name| says_clicked(name)).cloned();
         let clicked = clicked.map(|name| table.require(&name)).transpose()?;
         // Else a title with grade 0 would be learnt as one that was clicked.
@@ -96,7 +109,12 @@ impl ClickReader {
             return Err(error.help(help).at(table.path()));
         }
         let rare = table.column("rare")?;
-        let skipped = Skipped::default();
+        let others = clicked.is_none().then(|| {
+            let known = ["query", "weight", "rare"].into_iter().chain(field_names(field)).chain(named.as_deref());
+            let known: Vec<&str> = known.collect();
+            ClickColumns::new(&mut table, |name| !known.iter().any(|known| known.eq_ignore_ascii_case(name.trim())))
+        });
+        let skipped = Skipped::new(table.path());
         let not_clicked = 0;
         let (record, joined) = (Record::default(), String::new());
         Ok(ClickReader {
@@ -109,6 +127,7 @@ impl ClickReader {
             count,
             clicks,
             clicked,
+            others,
             rare,
             weighting,
             skipped,
@@ -120,7 +139,7 @@ impl ClickReader {
     ///
     /// # Errors
     ///
-    /// Those of [`Table::next`].
+    /// Those of [`Table::next`], and [`ErrorKind::Setting`] if another column may say what was clicked.
     #[allow(clippy::should_implement_trait, reason = "a click borrows from the reader, which no Iterator can express")]
     pub fn next(&mut self) -> Result<Option<Click<'_>>> {
         loop {
@@ -140,14 +159,17 @@ impl ClickReader {
         Ok(Some((self.click(&kind), is_clicked)))
     }
 
-    /// Reads up to the next valid row, and returns what it is.
+    /// Advances to the next valid row and returns its kind.
     fn advance(&mut self) -> Result<Option<RowKind>> {
         loop {
             let fault = match self.table.next(&mut self.record)? {
-                Next::End => return Ok(None),
+                Next::End => {
+                    self.check_others(true)?;
+                    return Ok(None);
+                }
                 Next::Broken(fault) => fault,
-                Next::Header => RowFault::header_again(),
-                Next::Row => match self.kind() {
+                Next::Header => RowFault::repeated_header(),
+                Next::Row => match self.check_others(false).map(|()| self.kind())? {
                     Ok(kind) => {
                         self.not_clicked += u64::from(matches!(kind, RowKind::Shown));
                         return Ok(Some(kind));
@@ -157,6 +179,24 @@ impl ClickReader {
             };
             self.skipped.add(self.record.line, fault);
         }
+    }
+
+    /// Checks that no other column seems to say what was clicked: adds the current row, or decides at the end of the table.
+    fn check_others(&mut self, is_end: bool) -> Result<()> {
+        let Some(others) = &mut self.others else { return Ok(()) };
+        if !is_end && let Some(name) = others.add(&self.record) {
+            let why = format!("which says yes in the first {FIRST_ROWS} rows, and not in line {}", self.record.line);
+            return Err(unclear(self.table.path(), name, &why).help(RENAME));
+        }
+        if !is_end && !others.is_complete() {
+            return Ok(());
+        }
+        // Whether there are grades was checked before.
+        if let Some(ClickColumn::Unclear(name, why)) = others.finding(true, true) {
+            return Err(unclear(self.table.path(), name, why).help(RENAME));
+        }
+        others.watch();
+        Ok(())
     }
 
     /// Returns the current row.
@@ -188,6 +228,14 @@ impl ClickReader {
 
     fn kind(&self) -> Result<RowKind, RowFault> {
         let field = |column| self.record.get(column).unwrap_or_default();
+        // A title of several columns is one if any of them is.
+        let texts = [("query", self.record.get(self.query)), ("title", self.title.only(&self.record))];
+        for (column, text) in texts {
+            if let Some(text) = text.filter(|text| null_text(text).is_some()) {
+                let found = format_args!("`{}`, which means none", text.trim());
+                return Err(RowFault::expected("no text", format_args!("a text in column `{column}`"), found));
+            }
+        }
         if let Some(column) = self.clicked
             && !yes_or_no("clicked", field(column))?
         {
@@ -209,7 +257,7 @@ impl ClickReader {
             let found = format!("{factor:e}; multiply the whole column by one number");
             return Err(RowFault::expected("bad weight", expected, found));
         }
-        // A weighting that does not read the column does not mind what is in it.
+        // A weighting that does not read the column ignores it.
         let clicks = || self.clicks.and_then(|column| number("count", self.record.get(column)?).ok());
         let worth = weight * count.or_else(clicks).unwrap_or(1.0);
         Ok((factor as f32, worth.min(f64::MAX)))
@@ -228,15 +276,10 @@ fn number(column: &'static str, field: &str) -> Result<f64, RowFault> {
 
 /// Returns a field that is 0 or 1, or a word for one of them.
 fn yes_or_no(column: &'static str, field: &str) -> Result<bool, RowFault> {
-    let is = |words: &[&str]| words.iter().any(|word| field.trim().eq_ignore_ascii_case(word));
-    match () {
-        () if is(&["1", "1.0", "true", "yes", "t", "y"]) => Ok(true),
-        () if is(&["0", "0.0", "false", "no", "f", "n"]) => Ok(false),
-        () => {
-            let expected = format_args!("0 or 1 in column `{column}`");
-            Err(RowFault::expected("bad flag", expected, format_args!("`{}`", shortened(field))))
-        }
-    }
+    flag(field.trim()).ok_or_else(|| {
+        let expected = format_args!("0 or 1 in column `{column}`");
+        RowFault::expected("bad flag", expected, format_args!("`{}`", shortened(field)))
+    })
 }
 
 #[cfg(test)]
@@ -318,6 +361,15 @@ mod tests {
         assert_eq!((clicked.line, rare.line), (5, 6));
         assert_eq!(clicked.reason.to_string(), "expected 0 or 1 in column `clicked`, found `maybe`");
         assert_eq!(rare.reason.to_string(), "expected 0 or 1 in column `rare`, found ``");
+    }
+
+    #[test]
+    fn a_word_for_a_missing_text_is_none() {
+        let bytes = b"query\ttitle\nNULL\tb\na\t (not set) \nnull hose\tNone of these\n\\N\tb\n";
+        let (clicks, skipped) = clicks(bytes, Weighting::Log);
+        assert_eq!((clicks.len(), skipped.count), (1, 3));
+        let reason = skipped.first[1].reason.to_string();
+        assert_eq!(reason, "expected a text in column `title`, found `(not set)`, which means none");
     }
 
     #[test]

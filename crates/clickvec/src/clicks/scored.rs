@@ -11,16 +11,16 @@ use super::{Storage, Teacher, teacher};
 use crate::tables::Skipped;
 use crate::text::{WordBuffer, WordLimit};
 use clickvec_tables::Result;
-use clickvec_tables::shown::shown;
+use clickvec_tables::shown::shown_at;
 
 /// Coverage of a log by a teacher's scores.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct ScoreCoverage {
     /// Scores that were read.
     pub scores: u64,
-    /// Those whose query is learnt and whose title the log has; a pair that was scored twice counts once.
+    /// Distinct pairs whose query is learnt and whose title the log has.
     pub known: u64,
-    /// Those of a pair that was scored before; the first score counts.
+    /// Scores of a pair that was scored before; the first score counts.
     pub repeated: u64,
     /// Learnt queries with at least two such titles.
     pub queries: u64,
@@ -102,7 +102,7 @@ impl Scored {
             let broken: u64 = coverage.skipped.iter().map(|skipped| skipped.count).sum();
             let first = paths.into_iter().zip(&coverage.skipped).find_map(|(path, skipped)| {
                 let line = skipped.first.first()?;
-                Some(format!("{}:{}: {}", shown(&path?), line.line, line.reason))
+                Some(format!("{}: {}", shown_at(&path?, line.line), line.reason))
             });
             let (all, known) = (coverage.scores, coverage.known);
             let found = format!("none among {all} scores, {known} of them of a query and a title of the log");
@@ -124,8 +124,8 @@ impl Scored {
         Ok((Scored { lines, fingerprint }, coverage))
     }
 
-    /// Looks up again which pairs have the titles, after pairs were left out. `titles` has the hash of each distinct title
-    /// with a pair, in order.
+    /// Looks up the pairs of the titles again, after pairs were left out. `titles` has the hash of each distinct title with a
+    /// pair, in order.
     pub(super) fn find_titles(&mut self, titles: &[[u64; 2]]) -> Result<()> {
         let pair_of = |title: u64| titles.binary_search_by_key(&title, |title| title[0]).map(|index| titles[index][1]);
         self.lines.retain(|line| pair_of(line.title).is_ok())?;

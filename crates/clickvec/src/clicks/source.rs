@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use super::pairs::{PairSpool, SpooledPairs};
+use super::pairs::{Found, PairSpool, SourcePair, SpooledPairs};
 use super::reader::{Click, WEIGHTS};
 use super::{ClickReader, Storage, Weighting};
-use crate::tables::Skipped;
 use clickvec_tables::Result;
+use clickvec_tables::table::is_once;
 use clickvec_tables::{Error, ErrorKind};
 
-/// How many pairs are spooled between two reports.
+/// The number of pairs spooled between two reports.
 const REPORT_EVERY: u64 = 10_000;
 
 /// Clicked pairs that can be read once, from a table on disk or from any iterator.
@@ -31,42 +31,18 @@ pub struct ClickSource<'a> {
 enum Origin<'a> {
     None,
     File(&'a Path),
-    Pairs(EachPair<'a>),
+    /// Pairs from memory, and their name in messages.
+    Pairs(EachPair<'a>, PathBuf),
 }
 
 /// A source that passes on each pair until the receiver breaks.
-type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<()>> + 'a>;
+type EachPair<'a> = Box<dyn FnOnce(&mut OnPair<'_>) -> Result<ControlFlow<(), Found>> + 'a>;
 
 /// A receiver of each pair.
 type OnPair<'f> = dyn FnMut(SourcePair<'_>) -> Result<ControlFlow<()>> + 'f;
 
-/// A pair of a source, clicked or only shown.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SourcePair<'a> {
-    pub(super) query: &'a str,
-    pub(super) title: &'a str,
-    /// The factor of the pair's loss.
-    pub(super) weight: f32,
-    /// What its clicks weigh together, if clicks weigh differently for another reason than their number; see
-    /// [`ClickReader::is_weighted`]. Either all pairs of a source have it or none.
-    pub(super) worth: Option<f32>,
-    /// Whether the query is rare.
-    pub(super) rare: bool,
-    /// Whether the title was clicked; otherwise it was only shown, and there is nothing to learn.
-    pub(super) clicked: bool,
-}
-
-/// What was found out while a source was read.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// Broken lines.
-    pub(super) skipped: Skipped,
-    /// Rows of titles that were shown and not clicked.
-    pub(super) not_clicked: u64,
-}
-
 impl<'a> ClickSource<'a> {
-    /// No clicks, for training on titles alone.
+    /// Returns a source without clicks, for training on titles alone.
     pub fn none() -> ClickSource<'a> {
         ClickSource::from_origin(Origin::None)
     }
@@ -99,14 +75,14 @@ impl<'a> ClickSource<'a> {
         ClickSource::marked(Iter(pairs, move |pair: Result<(Q, T, f32), E>| pair.map(common)))
     }
 
-    /// Like [`ClickSource::results`], each pair with whether its query is rare: the dictionary gets no trigram that only
-    /// rare queries have.
+    /// Like [`ClickSource::results`], where each pair also says whether its query is rare. The dictionary gets no trigram that
+    /// only rare queries have.
     pub fn marked<Q: AsRef<str>, T: AsRef<str>, E, I>(pairs: I) -> ClickSource<'a>
     where
         E: Into<Box<dyn std::error::Error + Send + Sync>>,
         I: IntoIterator<Item = Result<(Q, T, f32, bool), E>> + 'a,
     {
-        ClickSource::from_origin(Origin::Pairs(Box::new(move |on_pair: &mut OnPair<'_>| {
+        let each = move |on_pair: &mut OnPair<'_>| {
             for (number, pair) in (1..).zip(pairs) {
                 let (query, title, weight, rare) =
                     pair.map_err(|source| item_failed(format!("pair {number}"), source.into()))?;
@@ -114,7 +90,7 @@ impl<'a> ClickSource<'a> {
                     let error = Error::expected(ErrorKind::Malformed, "a weight from 0 to 1e12", weight.to_string());
                     return Err(error.help("divide all weights by one number").within(format!("pair {number}")));
                 }
-                // Where the weights come from is not known, so they say nothing of what a click is worth.
+                // The origin of the weights is not known, so they say nothing about the worth of a click.
                 let (query, title) = (query.as_ref(), title.as_ref());
                 if on_pair(SourcePair { query, title, weight: weight.abs(), worth: None, rare, clicked: true })?
                     .is_break()
@@ -122,12 +98,13 @@ impl<'a> ClickSource<'a> {
                     return Ok(ControlFlow::Break(()));
                 }
             }
-            Ok(ControlFlow::Continue(()))
-        })))
+            Ok(ControlFlow::Continue(Found::default()))
+        };
+        ClickSource::from_origin(Origin::Pairs(Box::new(each), PathBuf::from("pairs from memory")))
     }
 
-    /// These pairs as pairs that a teacher scored ([`super::Teacher::scores`]) and that were not clicked. Only their scores are
-    /// learnt, so a pair whose query has no other title is left out.
+    /// Marks the pairs as scored by a teacher ([`super::Teacher::scores`]) and not clicked. Only their scores are learnt, so a
+    /// pair whose query has no other title is left out.
     pub fn scored(self) -> ClickSource<'a> {
         ClickSource { is_scored: true, ..self }
     }
@@ -137,41 +114,51 @@ impl<'a> ClickSource<'a> {
         self.is_scored
     }
 
-    /// Makes clicks that can be read more than once. A table is read again; the pairs of an iterator are spooled to `storage`,
-    /// while `progress` gets the number of pairs so far now and then, and may break.
+    /// Makes clicks that can be read more than once. A table is reread; pairs that can be had only once are spooled to `storage`, and
+    /// `progress` gets the number of pairs so far now and then, and may break. `field` and `weighting` are those of the training.
     ///
     /// # Errors
     ///
-    /// Those of the iterator; [`ErrorKind::Io`](clickvec_tables::ErrorKind::Io) if the pairs cannot be spooled.
+    /// Those of the iterator or of reading the rows; [`ErrorKind::Io`](clickvec_tables::ErrorKind::Io) if the pairs cannot be spooled.
     pub fn repeatable(
         self,
+        field: &str,
+        weighting: Weighting,
         storage: Storage<'_>,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<(), RepeatableClicks<'a>>> {
-        let clicks = match self.origin {
-            Origin::None => Repeatable::None,
-            Origin::File(path) => Repeatable::File { path, is_scored: self.is_scored },
-            Origin::Pairs(each) => {
-                let mut spool = PairSpool::new(storage)?;
-                let flow = each(&mut |SourcePair { query, title, weight, rare, .. }| {
-                    spool.push(query, title, weight, rare)?;
-                    let is_due = spool.len().is_multiple_of(REPORT_EVERY);
-                    Ok(if is_due { progress(spool.len()) } else { ControlFlow::Continue(()) })
-                })?;
-                if flow.is_break() || progress(spool.len()).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-                Repeatable::Pairs(spool.finish()?)
+        let is_scored = self.is_scored;
+        let name = match self.origin {
+            Origin::None => return Ok(ControlFlow::Continue(RepeatableClicks(Repeatable::None))),
+            Origin::File(path) if !is_once(path) => {
+                return Ok(ControlFlow::Continue(RepeatableClicks(Repeatable::File { path, is_scored })));
             }
+            Origin::File(path) => path.to_owned(),
+            Origin::Pairs(_, ref name) => name.clone(),
         };
-        Ok(ControlFlow::Continue(RepeatableClicks(clicks)))
+        let mut spool = PairSpool::new(storage)?;
+        let flow = self.read(field, weighting, &mut |pair| {
+            spool.push(&pair)?;
+            let is_due = spool.len().is_multiple_of(REPORT_EVERY);
+            Ok(if is_due { progress(spool.len()) } else { ControlFlow::Continue(()) })
+        })?;
+        Ok(match flow {
+            ControlFlow::Continue(found) if progress(spool.len()).is_continue() => {
+                ControlFlow::Continue(RepeatableClicks(Repeatable::Pairs {
+                    pairs: spool.finish(found)?,
+                    name,
+                    is_scored,
+                }))
+            }
+            _ => ControlFlow::Break(()),
+        })
     }
 
     /// Returns the path of the table; `None` if the clicks are not in one.
     pub fn path(&self) -> Option<&'a Path> {
         match self.origin {
             Origin::File(path) => Some(path),
-            Origin::None | Origin::Pairs(_) => None,
+            Origin::None | Origin::Pairs(..) => None,
         }
     }
 
@@ -181,10 +168,10 @@ impl<'a> ClickSource<'a> {
 
     /// Returns the name in messages; `None` if there are no clicks.
     pub(super) fn name(&self) -> Option<PathBuf> {
-        match self.origin {
+        match &self.origin {
             Origin::None => None,
-            Origin::File(path) => Some(path.to_owned()),
-            Origin::Pairs(_) => Some(PathBuf::from("pairs from memory")),
+            Origin::File(path) => Some(path.to_path_buf()),
+            Origin::Pairs(_, name) => Some(name.clone()),
         }
     }
 
@@ -197,7 +184,7 @@ impl<'a> ClickSource<'a> {
     ) -> Result<ControlFlow<(), Found>> {
         match self.origin {
             Origin::None => Ok(ControlFlow::Continue(Found::default())),
-            Origin::Pairs(each) => Ok(each(on_pair)?.map_continue(|()| Found::default())),
+            Origin::Pairs(each, _) => each(on_pair),
             Origin::File(path) => {
                 let mut reader = ClickReader::open(path, field, weighting)?;
                 let weighted = reader.is_weighted();
@@ -220,18 +207,28 @@ pub struct RepeatableClicks<'a>(Repeatable<'a>);
 enum Repeatable<'a> {
     None,
     File { path: &'a Path, is_scored: bool },
-    Pairs(SpooledPairs),
+    Pairs { pairs: SpooledPairs, name: PathBuf, is_scored: bool },
 }
 
 impl RepeatableClicks<'_> {
     /// Returns the clicks from the beginning.
     pub fn source(&self) -> ClickSource<'_> {
-        match &self.0 {
-            Repeatable::None => ClickSource::none(),
-            Repeatable::File { path, is_scored: true } => ClickSource::file(path).scored(),
-            Repeatable::File { path, is_scored: false } => ClickSource::file(path),
-            Repeatable::Pairs(pairs) => ClickSource::marked(pairs.iter().map(Ok::<_, std::convert::Infallible>)),
-        }
+        let (origin, is_scored) = match &self.0 {
+            Repeatable::None => (Origin::None, false),
+            Repeatable::File { path, is_scored } => (Origin::File(path), *is_scored),
+            Repeatable::Pairs { pairs, name, is_scored } => {
+                let each = |on_pair: &mut OnPair<'_>| {
+                    for pair in pairs.iter() {
+                        if on_pair(pair)?.is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                    Ok(ControlFlow::Continue(pairs.found().clone()))
+                };
+                (Origin::Pairs(Box::new(each), name.clone()), *is_scored)
+            }
+        };
+        ClickSource { origin, is_scored }
     }
 }
 
@@ -247,12 +244,12 @@ impl std::fmt::Debug for ClickSource<'_> {
     }
 }
 
-/// Returns the error of an iterator's item that could not be had.
+/// Returns the error of an iterator's item that failed.
 pub(super) fn item_failed(item: String, source: Box<dyn std::error::Error + Send + Sync>) -> Error {
     Error::new(ErrorKind::Malformed, source.to_string()).within(item).caused_by(source)
 }
 
-/// What can be iterated over, with a function for each item: [`Iterator::map`] for something that is no iterator yet.
+/// An iterable with a function for each item: [`Iterator::map`] before there is an iterator.
 struct Iter<I, F>(I, F);
 
 impl<I: IntoIterator, P, F: FnMut(I::Item) -> P> IntoIterator for Iter<I, F> {

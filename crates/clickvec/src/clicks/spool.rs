@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write as _};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Where the lists of a log are stored.
+/// The storage of a log's lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Storage<'a> {
     /// In memory.

@@ -45,13 +45,13 @@ pub struct TeacherCoverage {
     pub dimension: usize,
     /// Vectors that were read.
     pub vectors: u64,
-    /// Those of texts that the log lacks.
+    /// Vectors of texts that the log lacks.
     pub unused: u64,
-    /// Those of texts that had a vector already; the first counts.
+    /// Vectors of texts that already had one; the first counts.
     pub repeated: u64,
 }
 
-/// A teacher's vectors for the texts of a log, scaled to length 1. Vectors of other texts are not kept.
+/// A teacher's vectors for the texts of a log, scaled to length 1. Vectors of other texts are dropped.
 #[derive(Debug)]
 pub(crate) struct Taught {
     dimension: usize,
@@ -134,8 +134,8 @@ impl Taught {
         Some(&self.vectors[row as usize * self.dimension..][..self.dimension])
     }
 
-    /// Fills `targets` with the teacher's cosines of pairs and titles. A pair is given as the hash of its text and the
-    /// teacher's share of its loss, a title as its hash.
+    /// Fills `targets` with the teacher's cosines of pairs and titles. A pair is the hash of its text and the teacher's share of
+    /// its loss; a title is its hash.
     pub(super) fn fill(
         &self,
         gamma: f32,

@@ -46,7 +46,7 @@ type OnVector<'f> = dyn FnMut(&str, &[f32], u64) -> Result<()> + 'f;
 
 impl<'a> Teacher<'a> {
     /// Returns the vectors in a file: `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
-    /// `text` and `vector`; word2vec's formats; or Parquet with the columns `text` and `vector`, with the feature `parquet`
+    /// `text` and `vector`; word2vec's formats; or Parquet with the columns `text` and `vector`, if it was built in
     /// (docs/reference/formats.md).
     pub fn file(path: &'a Path) -> Teacher<'a> {
         Teacher(TeacherSource::File(path))
@@ -139,7 +139,7 @@ impl<'a> Teacher<'a> {
             let fault = match table.next(&mut record)? {
                 Next::End => return Ok(skipped),
                 Next::Broken(fault) => fault,
-                Next::Header => RowFault::header_again(),
+                Next::Header => RowFault::repeated_header(),
                 Next::Row => {
                     let text = record.get(score).unwrap_or_default();
                     match text.trim().parse::<f32>() {
@@ -208,7 +208,7 @@ impl std::fmt::Debug for Teacher<'_> {
     }
 }
 
-/// Returns why a vector has no direction, if it has none.
+/// Returns the error of a vector without a direction.
 fn without_direction(text: &str, vector: &[f32]) -> Option<clickvec_tables::Error> {
     if let Some(found) = not_finite(vector) {
         return Some(fault::not_finite(text, found));

@@ -1,4 +1,4 @@
-//! How often the words of a log occur.
+//! The number of occurrences of a log's words.
 
 use crate::text::WordHash;
 use clickvec_tables::Result;
@@ -8,8 +8,8 @@ use std::collections::HashMap;
 /// The number of words to count. If there are more, the rarest are forgotten.
 const COUNTED_WORDS: usize = 1 << 22;
 
-/// How often words occur. Its memory does not grow with the log: a word that is rarer than so many others may be counted
-/// too low, or not at all.
+/// A counter of words. Its memory does not grow with the log: a word that is rarer than so many others may be counted too low, or
+/// not at all.
 #[derive(Debug)]
 pub(super) struct WordCounts {
     counts: HashMap<WordHash, u64>,

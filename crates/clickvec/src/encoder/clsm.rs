@@ -47,7 +47,7 @@ fields! {
 }
 
 impl Default for ClsmConfig {
-    /// 288/96 as in the papers' tables, with windows of three words.
+    /// Defaults to 288/96 as in the papers' tables, with windows of three words.
     fn default() -> ClsmConfig {
         ClsmConfig { window: 3, convolution: 288, hidden: Vec::new(), semantic: 96, bias: true }
     }
@@ -112,7 +112,11 @@ impl EncoderKind for ClsmConfig {
         Description { reading: Reading::Windows, gates: &[], telling: &[State::Window] }
     }
 
-    fn fan_in(&self, texts: TextStatistics) -> f64 {
+    fn input_places(&self) -> usize {
+        self.window
+    }
+
+    fn active_inputs(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word * self.window as f64
     }
 }
@@ -151,7 +155,7 @@ struct ClsmBlockStates {
     winners: Vec<u32>,
     /// Activations of each semantic layer, [texts of the block, units]; the last is y.
     semantic: Vec<Buffer>,
-    /// Their inputs, such as W_s v + b_s; empty unless asked for.
+    /// Their inputs, such as W_s v + b_s; empty unless requested.
     inputs: Vec<Buffer>,
 }
 

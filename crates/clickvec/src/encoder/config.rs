@@ -86,7 +86,7 @@ impl EncoderConfig {
         self.ask(|kind| kind.parameters(features as u64))
     }
 
-    /// Name of the kind: `lstm`, `stacked`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
+    /// Returns the name of the kind: `lstm`, `stacked`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
     pub fn kind(&self) -> &'static str {
         self.ask(|kind| kind.name())
     }
@@ -117,13 +117,13 @@ impl EncoderConfig {
         self.side_by_side().map_or_else(|| self.clone(), |config| EncoderConfig::Members(config.without_projection()))
     }
 
-    /// If a projection makes the embedding: the number of numbers that the members' vectors have together, and the number
-    /// that the embedding has.
+    /// Returns the input and output size of the projection that makes the embedding, if there is one: the size of the members'
+    /// vectors together, and that of the embedding.
     pub fn projection(&self) -> Option<(usize, usize)> {
         self.side_by_side()?.projection()
     }
 
-    /// Returns the encoders that are trained side by side, if it is made of such.
+    /// Returns the configuration of encoders that are trained side by side, if it has such.
     fn side_by_side(&self) -> Option<&MembersConfig> {
         match self {
             EncoderConfig::Members(config) => Some(config),
@@ -153,19 +153,19 @@ impl EncoderConfig {
         self.ask(|kind| kind.adds_up())
     }
 
-    /// Returns how it reads, and what it has inside.
+    /// Describes how it reads a text, and its states.
     #[doc(hidden)]
     pub fn description(&self) -> Description {
         self.ask(|kind| kind.description())
     }
 
-    /// Returns what the kind is, in a line.
+    /// Describes the kind in a line.
     #[doc(hidden)]
     pub fn about(&self) -> &'static str {
         self.ask(|kind| kind.about())
     }
 
-    /// Returns what a number of the vectors is called: only an encoder with gates has cells, and a projection mixes them.
+    /// Returns the name of a number of the vectors: only an encoder with gates has cells, and a projection mixes them.
     #[doc(hidden)]
     pub fn unit_name(&self) -> &'static str {
         match self.projection() {
@@ -175,9 +175,14 @@ impl EncoderConfig {
         }
     }
 
-    /// Returns how many trigrams one number of the input layer sums on average.
-    pub(super) fn fan_in(&self, texts: TextStatistics) -> f64 {
-        self.ask(|kind| kind.fan_in(texts))
+    /// Returns the number of words whose trigrams are inputs of one number of the input layer: the window of a CLSM.
+    pub(super) fn input_places(&self) -> usize {
+        self.ask(|kind| kind.input_places())
+    }
+
+    /// Returns the mean number of trigrams that one number of the input layer sums.
+    pub(super) fn active_inputs(&self, texts: TextStatistics) -> f64 {
+        self.ask(|kind| kind.active_inputs(texts))
     }
 }
 

@@ -68,7 +68,7 @@ impl EncoderKind for DssmConfig {
         Description { reading: Reading::Bag, gates: &[], telling: &[] }
     }
 
-    fn fan_in(&self, texts: TextStatistics) -> f64 {
+    fn active_inputs(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word * texts.words_per_text
     }
 }
@@ -92,7 +92,7 @@ struct DssmStates {
 struct DssmBlockStates {
     /// Activations of each layer, [texts of the block, H_k].
     layers: Vec<Buffer>,
-    /// Their inputs; empty unless asked for.
+    /// Their inputs; empty unless requested.
     inputs: Vec<Buffer>,
     /// The words of the text that is read.
     words: Vec<u32>,

@@ -36,7 +36,7 @@ fields! {
 }
 
 impl Default for GruConfig {
-    /// As many cells as the paper's LSTM.
+    /// Defaults to as many cells as the paper's LSTM.
     fn default() -> GruConfig {
         GruConfig { cells: 96 }
     }
@@ -99,7 +99,7 @@ struct GruBlockStates {
     reset: Buffer,
     /// y, [rows, H]
     activation: Buffer,
-    /// The inputs of σ, σ and tanh, [rows, 3·H]; empty unless asked for.
+    /// The inputs of σ, σ and tanh, [rows, 3·H]; empty unless requested.
     inputs: Buffer,
 }
 
@@ -309,7 +309,7 @@ impl Encoder for Gru {
 }
 
 by_level! {
-    /// z, r = σ in place in `gates` [n, 3·H]; `reset` [n, H] = r∘y⁻. `before` is y⁻ [n, H], or empty for zeros.
+    /// Computes z, r = σ in place in `gates` [n, 3·H], and `reset` [n, H] = r∘y⁻. `before` is y⁻ [n, H], or empty for zeros.
     fn gate_step(gates: &mut [f32], before: &[f32], reset: &mut [f32], h: usize) = gate_step_body
 }
 
@@ -330,7 +330,7 @@ fn gate_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], reset: &mu
 }
 
 by_level! {
-    /// ỹ = tanh in place in `gates` [n, 3·H]; `now` [n, H] = y = y⁻ + z∘(ỹ − y⁻).
+    /// Computes ỹ = tanh in place in `gates` [n, 3·H], and `now` [n, H] = y = y⁻ + z∘(ỹ − y⁻).
     fn output_step(gates: &mut [f32], before: &[f32], now: &mut [f32], h: usize) = output_step_body
 }
 
@@ -356,14 +356,14 @@ fn output_step_body<const FMA: bool>(gates: &mut [f32], before: &[f32], now: &mu
     }
 }
 
-/// Zero for what is too small to matter: see [`NEGLIGIBLE`].
+/// Returns `x`, or zero if it is too small to matter: see [`NEGLIGIBLE`].
 #[inline(always)]
 fn settled(x: f32) -> f32 {
     if x.abs() < NEGLIGIBLE { 0.0 } else { x }
 }
 
 by_level! {
-    /// From ∂L/∂y in `d_now` [n, H]: replaces z and ỹ in `gates` [n, 3·H] by their errors; `d_now` becomes what flows to y⁻
+    /// Replaces z and ỹ in `gates` [n, 3·H] by their errors, from ∂L/∂y in `d_now` [n, H]. `d_now` becomes what flows to y⁻
     /// through 1 − z. At the first word, where `before` is empty, r has no error.
     fn output_errors(gates: &mut [f32], before: &[f32], d_now: &mut [f32], h: usize) = output_errors_body
 }
@@ -394,8 +394,8 @@ fn output_error(gate: &mut f32, candidate: &mut f32, d_now: &mut f32, y_before: 
 }
 
 by_level! {
-    /// From ∂L/∂(r∘y⁻) in `d_kept` [n, H]: replaces r in `gates` [n, 3·H] by its error, and adds what flows to y⁻ through r
-    /// to `d_now` [n, H].
+    /// Replaces r in `gates` [n, 3·H] by its error, from ∂L/∂(r∘y⁻) in `d_kept` [n, H], and adds what flows to y⁻ through r to
+    /// `d_now` [n, H].
     fn reset_errors(gates: &mut [f32], before: &[f32], d_kept: &[f32], d_now: &mut [f32], h: usize) = reset_errors_body
 }
 

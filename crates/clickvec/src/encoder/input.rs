@@ -26,7 +26,7 @@ pub struct Input<'e> {
 }
 
 impl Input<'_> {
-    /// W: the numbers of a projected word.
+    /// Returns W, the width of a projected word.
     pub fn width(self) -> usize {
         self.weights.value.columns()
     }
@@ -56,8 +56,8 @@ impl Input<'_> {
     }
 }
 
-/// Sets `gradient` to ∂L/∂weights, given `rows` [rows, W], ∂L/∂(projection) of what `occurrences` numbers: packed rows, or
-/// texts if each word of a text has the same. Returns the sum of its squares.
+/// Sets `gradient` to ∂L/∂weights, from `rows` [rows, W], ∂L/∂(projection) of what `occurrences` numbers: packed rows, or texts
+/// if each word of a text has the same. Returns the sum of its squares.
 ///
 /// The gradient has two parts. The first has a row for each distinct word, ∂L/∂(its projection). The second has a row
 /// for each trigram that occurs in several words, the sum of their rows. A trigram that occurs in one word only uses
@@ -97,7 +97,7 @@ fn gather<'a, I: RowCount + Sync + 'a>(
     });
 }
 
-/// The gradient of a bias that is added at every packed row, computed from the weights', since every packed row is an
+/// Computes the gradient of a bias that is added at every packed row from that of the weights, since every packed row is an
 /// occurrence of some word. `gradients` are those of the input matrix, the recurrent weights and the bias.
 pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };

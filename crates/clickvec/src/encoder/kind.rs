@@ -1,16 +1,25 @@
-//! What each kind of encoder says of itself, and the limits of sizes.
+//! The interface of the kinds of encoder, and the limits of sizes.
 
 use clickvec_tables::Result;
 
-use super::{Description, Encoder, TextStatistics};
+use super::{Description, Encoder};
 use crate::fields::{Field, Rule};
 
-/// What is known of a kind of encoder, given its sizes. Each encoder's file implements it.
+/// Statistics of the texts that an encoder will read, for its initial weights.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TextStatistics {
+    /// Mean number of letter trigrams of a word.
+    pub trigrams_per_word: f64,
+    /// Mean number of words of a text.
+    pub words_per_text: f64,
+}
+
+/// A kind of encoder with its sizes. Each encoder's file implements it.
 pub(super) trait EncoderKind {
     /// Returns the kind's name, as in a model file.
     fn name(&self) -> &'static str;
 
-    /// Returns what the kind is, in a line.
+    /// Describes the kind in a line.
     fn about(&self) -> &'static str;
 
     /// Returns a description of the sizes.
@@ -19,7 +28,7 @@ pub(super) trait EncoderKind {
     /// Its sizes, with documentation and bounds.
     fn fields(&self) -> &'static [Field];
 
-    /// Checks what the bounds of single sizes do not say.
+    /// Checks conditions beyond the bounds of single sizes.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -30,12 +39,17 @@ pub(super) trait EncoderKind {
     /// Returns the number of weights over `features` trigrams; `None` if it cannot be counted.
     fn parameters(&self, features: u64) -> Option<u64>;
 
-    /// Returns the number of trigrams that one number of the input layer sums on average: the fan-in of the input matrix.
-    fn fan_in(&self, texts: TextStatistics) -> f64 {
+    /// Returns the number of words whose trigrams are inputs of one number of the input layer, each with weights of its own.
+    fn input_places(&self) -> usize {
+        1
+    }
+
+    /// Returns the number of trigrams that one number of the input layer sums on average.
+    fn active_inputs(&self, texts: TextStatistics) -> f64 {
         texts.trigrams_per_word
     }
 
-    /// Returns how it reads, and what it has inside.
+    /// Describes how it reads a text, and its states.
     fn description(&self) -> Description;
 
     /// Returns whether the published per-gate error signals are defined for it: for LSTMs that read words.

@@ -31,7 +31,7 @@ fields! {
         pub peephole: Peephole,
         /// The size of a text's vector, or `none` for all cells of the members. After each epoch, the principal components of up to
         /// 20,000 titles reduce the members' vectors to this many numbers.
-        #[serde(with = "crate::fields::whole_or_none")]
+        #[serde(with = "crate::fields::integer_or_none")]
         pub dimension: Option<usize> where Rule::AtLeast(1.0),
     }
 }
@@ -49,13 +49,13 @@ impl MembersConfig {
         self.members * self.cells
     }
 
-    /// Several of these LSTMs.
+    /// Creates a configuration of `members` LSTMs like `lstm`.
     pub fn new(members: usize, lstm: LstmConfig, dimension: Option<usize>) -> MembersConfig {
         let LstmConfig { cells, forget_gate, peephole } = lstm;
         MembersConfig { members, cells, forget_gate, peephole, dimension }
     }
 
-    /// If a projection makes the embedding: the number of numbers that it reads, and the number that it writes.
+    /// Returns the input and output size of the projection that makes the embedding, if there is one.
     pub(super) fn projection(&self) -> Option<(usize, usize)> {
         self.dimension.map(|dimension| (self.units(), dimension))
     }

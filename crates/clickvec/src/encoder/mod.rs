@@ -1,9 +1,8 @@
 //! Encoders, which turn a text into a vector.
 //!
-//! An encoder's weights do not change while it is used: it writes only to the caller's [`Trace`] and [`Gradients`].
-//! Training, serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its
-//! own file: sizes, limits, defaults, what can be asked of it, both passes, how to read its states, and what an explanation
-//! must know of it.
+//! An encoder's weights do not change while it is used: it writes only to the caller's [`Trace`] and [`Gradients`]. Training,
+//! serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its own file: sizes,
+//! limits, defaults, both passes, the reader of its states, and its description for explanations.
 
 mod bidirectional;
 mod clsm;
@@ -14,7 +13,7 @@ pub(crate) mod gradients;
 mod gru;
 pub(crate) mod init;
 pub(crate) mod input;
-mod kind;
+pub(crate) mod kind;
 mod lstm;
 mod members;
 pub(crate) mod passes;
@@ -30,8 +29,9 @@ pub use dssm::DssmConfig;
 pub(crate) use gradients::{BlockScratch, Gradients, Scratch, reduce_blocks};
 pub use gru::GruConfig;
 pub use init::InitRange;
-pub(crate) use init::{TextStatistics, initialize};
+pub(crate) use init::initialize;
 pub(crate) use input::Input;
+pub(crate) use kind::TextStatistics;
 pub use lstm::{LstmConfig, Peephole};
 pub use members::MembersConfig;
 pub(crate) use members::prefix as member_prefix;
@@ -51,7 +51,7 @@ fields! {
     #[derive(Copy, Eq, Default)]
     pub struct Bptt {
         /// The number of last words through which errors flow back, or `none` for all.
-        #[serde(with = "fields::whole_or_none")]
+        #[serde(with = "fields::integer_or_none")]
         pub words: Option<usize> where Rule::AtLeast(1.0),
         /// The error signals of an LSTM: `exact`, the gradient, or `per-gate`, the paper's formulas as printed: only the path
         /// through each gate itself.

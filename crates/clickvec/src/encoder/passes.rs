@@ -1,4 +1,4 @@
-//! What every encoder has: its weights, and the forward and backward passes.
+//! The trait of all encoders: their weights, and the forward and backward passes.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::text::batch::{Batch, Block};
 
 /// A text encoder: its weights, and the forward and backward passes.
 pub trait Encoder: Send + Sync {
-    /// L: size of the embedding.
+    /// Returns L, the size of the embedding.
     fn dimension(&self) -> usize;
 
     /// Returns the weights, including input matrices.
@@ -31,28 +31,28 @@ pub trait Encoder: Send + Sync {
         trace.projected = projected;
     }
 
-    /// [`Encoder::forward`] for words that are already projected. `projected` has a list for each input matrix, [words,
-    /// W], with a row for every word of the batch's blocks.
+    /// Runs [`Encoder::forward`] for words that are already projected. `projected` has a list for each input matrix, [words, W],
+    /// with a row for every word of the batch's blocks.
     fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace);
 
     /// Returns the input layers.
     fn inputs(&self) -> Vec<Input<'_>>;
 
-    /// Returns how many numbers at least training keeps for each word of a text: what goes into its gates, or the gradient
-    /// of that.
+    /// Returns the least number of values that training stores for each word of a text: the inputs of its gates, or their
+    /// gradient.
     fn numbers_per_word(&self) -> usize {
         self.inputs().into_iter().map(Input::width).sum()
     }
 
-    /// If a projection makes the embedding: what it reads of a text whose activations after the last word are `cells`, and
-    /// its weights, [cells, L].
+    /// Returns the input of the projection that makes the embedding, for a text whose activations after the last word are
+    /// `cells`, and its weights, [cells, L]; `None` without a projection.
     fn before_projection(&self, _cells: &[f32]) -> Option<(Vec<f32>, &Matrix)> {
         None
     }
 
-    /// The backward pass of [`Encoder::forward`] over the same `batch`, after [`Batch::plan_rows`]. `grad` is
-    /// ∂L/∂embeddings [texts, L], and `gradients` is replaced by ∂L/∂tensors. The trace is used up: errors overwrite
-    /// states that are no longer needed.
+    /// Runs the backward pass of [`Encoder::forward`] over the same `batch`, after [`Batch::plan_rows`]. `grad` is ∂L/∂embeddings
+    /// [texts, L], and `gradients` is replaced by ∂L/∂tensors. The trace is used up: errors overwrite states that are no longer
+    /// needed.
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients);
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn for_each_block<T: Default + Send>(
     }
 }
 
-/// [`for_each_block`] with the block's part of `rows` [packed rows of the batch, W] as well.
+/// Runs [`for_each_block`] with the block's part of `rows` [packed rows of the batch, W] as well.
 pub(crate) fn for_each_block_with_rows<T: Default + Send>(
     batch: &Batch,
     (rows, width): (&mut [f32], usize),

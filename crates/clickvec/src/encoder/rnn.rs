@@ -88,7 +88,7 @@ struct RnnStates {
 struct RnnBlockStates {
     /// y, [rows, H]
     activation: Buffer,
-    /// The input of tanh, [rows, H]; empty unless asked for.
+    /// The input of tanh, [rows, H]; empty unless requested.
     inputs: Buffer,
 }
 

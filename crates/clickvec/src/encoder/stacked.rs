@@ -33,7 +33,7 @@ fields! {
 }
 
 impl Default for StackedConfig {
-    /// Two layers of as many cells as the paper's LSTM.
+    /// Defaults to two layers of as many cells as the paper's LSTM.
     fn default() -> StackedConfig {
         StackedConfig { layers: vec![96, 96], forget_gate: false, peephole: Peephole::None }
     }
@@ -156,8 +156,8 @@ fn project(tensors: &[Tensor], below: &[f32], projected: &mut [f32]) {
     gemm((rows, width, inputs), Left::rows(below, inputs), (weights.data(), width), (projected, width));
 }
 
-/// From the errors of a layer's gates, [rows, G·H]: the block's share of the gradients of its input weights and bias, and
-/// ∂L/∂y of the layer below, [rows, inputs]. `transposed` is the transpose of its input weights.
+/// Computes, from the errors of a layer's gates [rows, G·H], the block's share of the gradients of its input weights and bias,
+/// and ∂L/∂y of the layer below, [rows, inputs]. `transposed` is the transpose of its input weights.
 fn pass_down(transposed: &[f32], errors: &[f32], y_below: &[f32], scratch: &mut BlockScratch, below: &mut [f32]) {
     let dense = &mut scratch.dense;
     let (inputs, width) = (dense[INPUT].rows(), dense[INPUT].columns());

@@ -10,7 +10,7 @@ const PREFETCHED: usize = 8;
 /// Weights in one matrix, input × output, so that a single product computes all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    /// How the optimiser treats this tensor.
+    /// The treatment of this tensor by the optimiser.
     pub kind: TensorKind,
     /// The papers' matrices, which are next to each other in `value`.
     pub groups: Vec<Group>,

@@ -1,4 +1,4 @@
-//! What an encoder computed for a batch, and a reader that looks it up by text and word.
+//! The states that an encoder computed for a batch, and a reader that looks them up by text and word.
 //!
 //! Inside, texts are packed step by step, but callers need not know. A [`StateReader`] takes a text and a word, always
 //! in the text's own order, and gives the same answers for a batch of one and of many.
@@ -49,7 +49,7 @@ pub enum State {
     CellInput,
     /// i of an LSTM, how far the cells open to the word; for each word.
     InputGate,
-    /// f of an LSTM with a forget gate: how much of the cells is kept; for each word.
+    /// f of an LSTM with a forget gate: the share of the cells that remains; for each word.
     ForgetGate,
     /// o of an LSTM: how much of the cells is shown; for each word.
     OutputGate,
@@ -201,8 +201,8 @@ impl<'t> TextStates<'t> {
         self.states.text_quantities()
     }
 
-    /// Returns all units of a state at word `word` of the text. `None` if the encoder has no such state for words, if the text
-    /// has fewer words, or if the state before its activation is asked for and the encoder has none.
+    /// Returns all units of a state at word `word` of the text. `None` if the encoder has no such state for words (or none before
+    /// its activation), or if the text has fewer words.
     pub fn at(&self, quantity: impl Into<Quantity>, word: usize) -> Option<Cow<'t, [f32]>> {
         let slot = self.slot.filter(|slot| word < slot.length)?;
         self.states.at(slot, quantity.into(), word)
@@ -213,7 +213,7 @@ impl<'t> TextStates<'t> {
         self.states.at_text(self.slot?, quantity.into())
     }
 
-    /// For each unit of [`State::Maximum`], the word at whose window it was largest, or the first of several.
+    /// Returns, for each unit of [`State::Maximum`], the word at whose window it was largest, or the first of several.
     pub fn winners(&self) -> Option<&'t [u32]> {
         self.states.winners(self.slot?)
     }
@@ -301,7 +301,7 @@ impl Held {
     }
 }
 
-/// Row `row` of a matrix whose rows are `width` wide; `None` if the matrix was not kept.
+/// Returns row `row` of a matrix whose rows are `width` wide; `None` if the matrix was not stored.
 pub(crate) fn row(matrix: &[f32], row: usize, width: usize) -> Option<Cow<'_, [f32]>> {
     matrix.get(row * width..(row + 1) * width).map(Cow::Borrowed)
 }

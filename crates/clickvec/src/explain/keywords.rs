@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::report::{from_one, from_one_each, from_one_each_word};
+use super::one_based::{from_one, from_one_each, from_one_each_word};
 use super::text::changes;
 use super::{Panel, TextView};
 use crate::encoder::{Direction, State};
@@ -24,7 +24,7 @@ pub struct KeywordOptions {
 }
 
 impl Default for KeywordOptions {
-    /// Returns ten cells, of which a keyword changes at least four; five max-pooling units.
+    /// Defaults to ten cells, of which a keyword changes at least four, and to five max-pooling units.
     fn default() -> KeywordOptions {
         KeywordOptions { cells: 10, units: 5, threshold: 0.4, at_least: 4 }
     }
@@ -139,7 +139,7 @@ impl TextView {
     }
 }
 
-/// Returns which of the most active cells each of the words changed, given the activations of one direction.
+/// Returns which of the most active cells each of the words changed, from the activations of one direction.
 pub fn direction_counts(panel: &Panel, words: usize, options: &KeywordOptions) -> DirectionCounts {
     let direction = panel.quantity.direction;
     let (first, last) = match direction {

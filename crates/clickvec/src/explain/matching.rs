@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::report::from_one;
+use super::one_based::from_one;
 use super::text::{Panel, changes};
-use super::{Explainer, TextView};
+use super::{Explainer, TextView, Word};
 use crate::encoder::Direction;
 use crate::math::score::score;
 use crate::math::vector::add_scaled;
@@ -21,11 +21,11 @@ pub struct Match {
     pub title: TextView,
     /// The cosine of their vectors, bit for bit as in a search.
     pub score: f32,
-    /// What each dimension of the vectors adds: the product of the two unit vectors' values. They sum to the cosine.
+    /// The contribution of each dimension to the cosine: the product of the two unit vectors' values. They sum to the cosine.
     pub units: Vec<f64>,
-    /// What each word of the query adds.
+    /// The contribution of each word of the query.
     pub query_words: WordShares,
-    /// What each word of the title adds.
+    /// The contribution of each word of the title.
     pub title_words: WordShares,
     /// All units, those that add most first, with the words that moved them if they are cells; for a CLSM see also
     /// [`Match::maximum`].
@@ -39,12 +39,12 @@ pub struct Match {
 /// The shares of a text's words in the cosine, by two definitions: leave-one-out, and along the sequence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WordShares {
-    /// How much the cosine falls when the word is removed. These do not sum to the cosine, because two words may say
-    /// the same thing, or mean something only together.
+    /// The fall of the cosine when the word is removed. These do not sum to the cosine, because two words may say the same thing,
+    /// or mean something only together.
     pub without: Vec<f64>,
-    /// How far the vector moves towards the other text's vector while the word is read. These sum to the cosine and
-    /// depend on the order of the words. For a recurrent encoder they come from the state after each word, separately
-    /// for each direction. For other encoders they come from the vectors of the text's first one, two, three … words.
+    /// The movement of the vector towards the other text's vector while the word is read. These sum to the cosine and depend on
+    /// the order of the words. For a recurrent encoder they come from the state after each word, separately for each direction.
+    /// For other encoders they come from the vectors of the text's first one, two, three … words.
     pub along: Vec<f64>,
 }
 
@@ -76,7 +76,7 @@ pub struct WordPair {
     pub query_word: usize,
     /// The word of the title.
     pub title_word: usize,
-    /// The sum of what these units add to the cosine.
+    /// The sum of these units' contributions to the cosine.
     pub share: f64,
 }
 
@@ -88,6 +88,33 @@ impl Match {
         let mut pairs = self.pairs.clone();
         pairs.sort_by(|a, b| b.share.total_cmp(&a.share));
         pairs
+    }
+
+    /// Returns the `most` pairs of words that add most to the score as text, largest share first: `chicago 0.42`, `hotels ↔ rooms
+    /// 0.12`. Shares of the same two words at different positions are added up.
+    pub fn named_pairs(&self, most: usize) -> Vec<String> {
+        let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
+        for pair in self.word_pairs() {
+            let (query, title) = (&self.query.words[pair.query_word], &self.title.words[pair.title_word]);
+            // What the model does not know is no reason.
+            if !(query.known && title.known) {
+                continue;
+            }
+            match shares.iter_mut().find(|(first, second, _)| *first == query && *second == title) {
+                Some((_, _, share)) => *share += pair.share,
+                None => shares.push((query, title, pair.share)),
+            }
+        }
+        shares.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let shown = shares.into_iter().filter(|(_, _, share)| *share >= 0.005).take(most);
+        let named = shown.map(|(query, title, share)| {
+            if query == title {
+                format!("{} {share:.2}", query.shown())
+            } else {
+                format!("{} ↔ {} {share:.2}", query.shown(), title.shown())
+            }
+        });
+        named.collect()
     }
 }
 

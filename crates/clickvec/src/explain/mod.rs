@@ -4,11 +4,12 @@
 //! [`crate::encoder::StateReader`]; no formula of an encoder is repeated here. The explained score equals the score of
 //! a search bit for bit.
 //!
-//! What programs print as JSON derives `Serialize` here. It counts cells and units from 1 and words from 0.
+//! Types that programs print as JSON derive `Serialize` here. It counts cells and units from 1 and words from 0.
 
 pub(crate) mod keywords;
 mod matching;
-pub(crate) mod report;
+pub(crate) mod one_based;
+mod report;
 pub(crate) mod text;
 
 pub use keywords::{DirectionCounts, Evidence, KeywordOptions, Keywords, Winner};
@@ -20,7 +21,7 @@ use crate::encoder::{EncoderConfig, TextStates};
 use crate::model::{Model, Side};
 use crate::text::{Feature, JOINT, WordBuffer, Words, for_each_trigram};
 
-/// An explainer of what a model does; it borrows the model.
+/// An explainer of a model, which it borrows.
 #[derive(Clone, Copy)]
 pub struct Explainer<'m> {
     model: &'m Model,

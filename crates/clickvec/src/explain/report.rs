@@ -1,6 +1,6 @@
-//! Explanations as JSON: each word of a text with what the model makes of it, and a match.
+//! Explanations as JSON: each word of a text with the model's view of it, and a match.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{Evidence, Keywords, Match, Panel, SharedUnit, TextView, Word, WordPair, WordShares};
 
@@ -80,7 +80,7 @@ impl TextView {
 }
 
 impl<'a> TextReport<'a> {
-    /// Adds what the keywords were chosen by.
+    /// Adds the evidence by which the keywords were chosen.
     pub fn with_evidence(self, keywords: Option<&'a Keywords>) -> TextReport<'a> {
         TextReport { evidence: keywords.map(|keywords| &keywords.evidence), ..self }
     }
@@ -100,24 +100,4 @@ impl Match {
             pairs: self.word_pairs(),
         }
     }
-}
-
-/// Writes the number of a cell or unit, counted from 1.
-pub fn from_one<S: Serializer>(number: &usize, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(*number as u64 + 1)
-}
-
-/// Writes numbers of cells, counted from 1.
-pub(super) fn from_one_each<S: Serializer>(numbers: &[usize], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(numbers.iter().map(|number| number + 1))
-}
-
-/// Writes the numbers of cells of each word, counted from 1.
-pub(super) fn from_one_each_word<S: Serializer>(
-    words: &[Option<Vec<usize>>],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let numbers =
-        |cells: &Option<Vec<usize>>| cells.as_ref().map(|cells| cells.iter().map(|cell| cell + 1).collect::<Vec<_>>());
-    serializer.collect_seq(words.iter().map(numbers))
 }

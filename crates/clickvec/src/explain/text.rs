@@ -33,7 +33,7 @@ impl Word {
 /// A state at each word of a text, in the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// Which state.
+    /// The state.
     pub quantity: Quantity,
     /// Number of units.
     pub units: usize,

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use super::Hit;
 
-/// The best `k` for each query among `len` vectors, which are cut into one part for each thread of the pool, at
-/// multiples of `unit`. `search` returns such lists for each part, and they are merged. The order of hits is total, so
-/// the result does not depend on the cuts.
+/// Returns the best `k` for each query among `len` vectors. The vectors are cut into one part for each thread of the pool, at
+/// multiples of `unit`; `search` returns such lists for each part, and they are merged. The order of hits is total, so the result
+/// does not depend on the cuts.
 pub(super) fn in_parts(
     len: usize,
     unit: usize,

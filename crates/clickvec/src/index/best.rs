@@ -21,7 +21,7 @@ impl Best {
         self.heap.reserve(k);
     }
 
-    /// The score that a hit must exceed to be kept.
+    /// Returns the score that a hit must exceed to be among the best.
     pub fn threshold(&self) -> f32 {
         if self.heap.len() < self.k {
             return f32::NEG_INFINITY;
@@ -29,8 +29,8 @@ impl Best {
         self.heap.peek().map_or(f32::INFINITY, |worst| worst.0.score)
     }
 
-    /// Whether a hit that is offered is kept. Of equal scores those with the least positions are kept, in whatever order
-    /// they come.
+    /// Adds a hit if it is among the best `k`, and returns whether it is. Of equal scores those with the lowest positions stay,
+    /// in whatever order they come.
     pub fn keep(&mut self, hit: Hit) -> bool {
         if self.heap.len() < self.k {
             self.heap.push(WorstFirst(hit));
@@ -45,7 +45,7 @@ impl Best {
         }
     }
 
-    /// All hits, best first, which are removed.
+    /// Removes all hits and returns them, best first.
     pub fn take(&mut self) -> Vec<Hit> {
         let mut hits = Vec::with_capacity(self.heap.len());
         self.drain_into(&mut hits);

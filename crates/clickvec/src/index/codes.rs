@@ -27,7 +27,7 @@ const HEADER_BYTES: usize = 64;
 pub struct Codes {
     /// [blocks, block_bytes]
     pub high: Shared<u8>,
-    /// [blocks, block_bytes], or empty: then the high bits are all that is kept.
+    /// [blocks, block_bytes], or empty if only the high bits are stored.
     pub low: Shared<u8>,
     /// [blocks, 16], the value of one step of a vector's codes; 0 where there is no vector.
     pub scales: Shared<f32>,
@@ -61,7 +61,7 @@ impl Codes {
         Codes::encode_planes(dimension, vectors, rows, true)
     }
 
-    /// [`Codes::encode`] without the low bits.
+    /// Encodes vectors like [`Codes::encode`], without the low bits.
     pub fn encode_high(dimension: usize, vectors: &[f32], rows: Option<Vec<u32>>) -> Codes {
         Codes::encode_planes(dimension, vectors, rows, false)
     }
@@ -93,14 +93,13 @@ impl Codes {
         Codes { high: high.into(), low: low.into(), scales: scales.into(), rows, error, coarse_error }
     }
 
-    /// Vectors [n, dimension] as codes say them that are all there is, of unit length. Rounding them again changes no bit.
+    /// Rounds vectors [n, dimension] to unit vectors that codes represent exactly. Rounding them again changes no bit.
     pub fn rounded(dimension: usize, vectors: &[f32]) -> Vec<f32> {
         let codes = Codes::encode(dimension, vectors, None).scaled_to_unit(dimension);
         codes.decode(dimension, vectors.len() / dimension)
     }
 
-    /// Codes of vectors that [`Codes::rounded`] made, which will be known from these codes alone: what the codes say is what
-    /// they are.
+    /// Encodes vectors that [`Codes::rounded`] made, for an index that stores nothing but these codes.
     pub fn alone(dimension: usize, rounded: &[f32], rows: Option<Vec<u32>>) -> Codes {
         let mut codes = Codes::encode(dimension, rounded, rows).scaled_to_unit(dimension);
         // A number that is computed from its code is off by its rounding, and so is the step that the errors were measured in.
@@ -109,8 +108,8 @@ impl Codes {
         codes
     }
 
-    /// The same codes with the steps that give vectors of unit length. They follow from the codes alone, so that a vector that
-    /// was made from codes gets its own codes and its own step again.
+    /// Replaces the steps by those that give vectors of unit length. They follow from the codes alone, so a vector that was made
+    /// from codes gets its own codes and its own step again.
     fn scaled_to_unit(self, dimension: usize) -> Codes {
         let bytes = nibbles::block_bytes(dimension);
         let scale = |row: usize| {
@@ -129,7 +128,7 @@ impl Codes {
         Codes { scales: scales.into(), ..self }
     }
 
-    /// About what the dot product of each row with a query is. Each number of both is off by a 254th of the largest at most.
+    /// Returns approximate dot products of a query with each row. Each number of both is off by a 254th of the largest at most.
     pub fn products(&self, query: &[f32]) -> Vec<f32> {
         let (codes, step) = whole_numbers(query, Vec::new());
         let total: i32 = codes.iter().map(|&code| i32::from(code)).sum();
@@ -144,7 +143,7 @@ impl Codes {
         products
     }
 
-    /// The vectors [n, dimension] that the codes represent, by position; zeros where there is no code.
+    /// Returns the vectors [n, dimension] that the codes represent, by position; zeros where there is no code.
     pub fn decode(&self, dimension: usize, vectors: usize) -> Vec<f32> {
         let mut decoded = vec![0.0; vectors * dimension];
         for row in 0..self.scales.len() {
@@ -157,7 +156,7 @@ impl Codes {
         decoded
     }
 
-    /// The vector in a row.
+    /// Writes the vector in a row to `vector`.
     pub(super) fn decode_row(&self, row: usize, vector: &mut [f32]) {
         let start = row / ROWS * nibbles::block_bytes(vector.len());
         // Finding the slice of a mapped file takes longer than reading a number from it.
@@ -169,7 +168,7 @@ impl Codes {
         }
     }
 
-    /// The beginning of a file of codes.
+    /// Returns the beginning of a file of codes.
     pub fn header(&self) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         let blocks = (self.scales.len() / ROWS) as u64;
@@ -181,13 +180,13 @@ impl Codes {
         header
     }
 
-    /// What follows it, piece by piece.
+    /// Returns the rest of the file after the header, piece by piece.
     pub fn pieces(&self) -> [&[u8]; 4] {
         let rows = self.rows.as_ref().map_or(&[][..], |rows| bytemuck::cast_slice(rows));
         [bytemuck::cast_slice(&self.scales), rows, &self.high, &self.low]
     }
 
-    /// The codes in a file, whose numbers `numbers` and whose bytes `bytes` return for a range; `None` if it has another form.
+    /// Reads the codes in a file, of which `floats`, `positions` and `planes` return ranges; `None` if it has another form.
     pub fn from_file(
         dimension: usize,
         file: &[u8],
@@ -214,7 +213,7 @@ impl Codes {
         (end == file.len()).then_some(Codes { high, low, scales, rows, error, coarse_error })
     }
 
-    /// The codes in the bytes of a file; `None` if it has another form.
+    /// Reads the codes in the bytes of a file; `None` if it has another form.
     pub fn from_bytes(dimension: usize, file: &[u8]) -> Option<Codes> {
         let bytes = |range: Range<usize>| file.get(range);
         let floats = |range| Some(words(bytes(range)?).map(f32::from_le_bytes).collect::<Vec<f32>>().into());
@@ -223,7 +222,7 @@ impl Codes {
         Codes::from_file(dimension, file, floats, positions, planes)
     }
 
-    /// The lengths of the planes for this many blocks.
+    /// Returns the bytes of a plane of this many blocks; `None` if there are too many.
     pub fn plane_bytes(dimension: usize, blocks: usize) -> Option<usize> {
         blocks.checked_mul(nibbles::block_bytes(dimension))
     }
@@ -244,7 +243,7 @@ impl Codes {
         if self.rows.is_some() && low && self.fits(dimension) { Ok(()) } else { Err(self.fault(dimension)) }
     }
 
-    /// Whether scales, positions and high bits fit together.
+    /// Returns whether scales, positions and high bits fit together.
     fn fits(&self, dimension: usize) -> bool {
         let rows = self.rows.as_ref().is_none_or(|rows| rows.len() == self.scales.len());
         let bytes = Codes::plane_bytes(dimension, self.scales.len() / ROWS);
@@ -260,7 +259,7 @@ impl Codes {
         bad_shape(dimension, self.high.len())
     }
 
-    /// The position of the vector in a row.
+    /// Returns the position of the vector in a row.
     pub(super) fn position(&self, row: usize) -> u32 {
         match &self.rows {
             Some(rows) => rows[row],
@@ -269,7 +268,7 @@ impl Codes {
     }
 }
 
-/// A query as codes in whole groups, with zeros after the last number, and the value of 1 in them.
+/// Encodes a query in whole groups, with zeros after the last number. Returns the codes and the value of 1 in them.
 pub(super) fn whole_numbers(query: &[f32], mut codes: Vec<i8>) -> (Vec<i8>, f64) {
     let largest = query.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
     let step = f64::from(largest) / f64::from(LARGEST);
@@ -280,7 +279,7 @@ pub(super) fn whole_numbers(query: &[f32], mut codes: Vec<i8>) -> (Vec<i8>, f64)
     (codes, step)
 }
 
-/// The bytes of numbers, four for each.
+/// Returns the bytes of numbers, four for each.
 fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 4]> + '_ {
     bytes.as_chunks::<4>().0.iter().copied()
 }
@@ -323,7 +322,7 @@ mod tests {
             let twice = Codes::rounded(dimension, &once);
             let bits = |numbers: &[f32]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&once), bits(&twice), "{dimension}");
-            // In whatever order, and what is read from the codes is what they were made of.
+            // The order does not matter, and decoding gives the vectors that were encoded.
             let rows: Vec<u32> = (0..400).rev().collect();
             let codes = Codes::alone(dimension, &once, Some(rows));
             assert_eq!(bits(&codes.decode(dimension, 400)), bits(&once), "{dimension}");

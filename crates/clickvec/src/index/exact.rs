@@ -22,7 +22,7 @@ pub struct ExactIndex {
 }
 
 impl ExactIndex {
-    /// An index of these vectors.
+    /// Creates an index of these vectors.
     pub fn new(flat: FlatIndex) -> ExactIndex {
         ExactIndex { flat, codes: OnceLock::new(), searches: AtomicUsize::new(0), scratch: Pool::default() }
     }
@@ -44,17 +44,17 @@ impl ExactIndex {
         }
     }
 
-    /// The number of vectors.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.flat.len()
     }
 
-    /// Whether there are no vectors.
+    /// Returns whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The best `k` vectors for one, as [`FlatIndex::search`] finds them.
+    /// Returns the best `k` vectors for a query, as [`FlatIndex::search`] finds them.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl ExactIndex {
         })
     }
 
-    /// The best `k` vectors for each of many, [queries, dimension], as [`ExactIndex::search`] finds them.
+    /// Returns the best `k` vectors for each of many queries, [queries, dimension], as [`ExactIndex::search`] finds them.
     ///
     /// # Errors
     ///

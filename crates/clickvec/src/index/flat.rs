@@ -15,7 +15,7 @@ use crate::vectors::{bad_number, other_dimension};
 use clickvec_tables::{Error, ErrorKind};
 use std::borrow::Cow;
 
-/// How far from 1 a length may be and still count as 1 with rounding.
+/// The largest difference of a length from 1 that counts as rounding.
 const UNIT_TOLERANCE: f64 = 1e-3;
 /// The number of vectors that are scored at once: with 96 numbers each, a quarter of a second-level cache of 512 KiB.
 const TILE: usize = 256;
@@ -43,7 +43,7 @@ pub struct SearchScratch {
 }
 
 impl FlatIndex {
-    /// An index of vectors [n, dimension], which it scales to unit length. Zero vectors stay zero.
+    /// Creates an index of vectors [n, dimension], scaled to unit length. Zero vectors stay zero.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors: vectors.into() })
     }
 
-    /// An index of vectors [n, dimension] that the caller has checked, or will: nothing of them is read now.
+    /// Creates an index of unit vectors [n, dimension] without reading them; the caller has checked them, or will.
     ///
     /// # Errors
     ///
@@ -72,8 +72,8 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors })
     }
 
-    /// An index of vectors [n, dimension] that are already normalised, kept bit for bit. Checks their lengths, since a
-    /// file may hold anything.
+    /// Creates an index of normalised vectors [n, dimension], whose bits it does not change. Checks their lengths, since a file
+    /// may hold anything.
     ///
     /// # Errors
     ///
@@ -93,9 +93,8 @@ impl FlatIndex {
         Ok(FlatIndex { dimension, vectors: vectors.into() })
     }
 
-    /// The `k` vectors with the highest dot product, in the order of [`Hit::best_first`], or all if there are fewer.
-    /// The same query gives the same bits in every run, at every instruction level, and whatever other queries are
-    /// asked with it.
+    /// Returns the `k` vectors with the highest dot product, in the order of [`Hit::best_first`], or all if there are fewer. The
+    /// same query gives the same bits in every run, at every instruction level, and together with any other queries.
     ///
     /// # Errors
     ///
@@ -119,8 +118,8 @@ impl FlatIndex {
         Ok(hits)
     }
 
-    /// [`FlatIndex::search`] for many queries [m, dimension] at once, on all threads of the pool: the same hits with
-    /// the same bits, in less time for each.
+    /// Runs [`FlatIndex::search`] for many queries [m, dimension] at once, on all threads of the pool: the same hits with the
+    /// same bits, in less time for each.
     ///
     /// # Errors
     ///
@@ -141,7 +140,7 @@ impl FlatIndex {
             .collect())
     }
 
-    /// The best of the vectors in `part` for each query. Matrix products only propose vectors, because they sum in
+    /// Returns the best of the vectors in `part` for each query. Matrix products only propose vectors, because they sum in
     /// another order. A vector whose exact score could be among the best is scored again as everywhere else.
     fn multiply(&self, queries: &[f32], lengths: &[f64], k: usize, part: Range<usize>) -> Vec<Vec<Hit>> {
         let (d, m) = (self.dimension, lengths.len());
@@ -175,34 +174,34 @@ impl FlatIndex {
         bests.iter_mut().map(Best::take).collect()
     }
 
-    /// The number of vectors.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.vectors.len() / self.dimension
     }
 
-    /// Whether there are no vectors.
+    /// Returns whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.vectors.is_empty()
     }
 
-    /// The number of numbers in a vector.
+    /// Returns the number of numbers in a vector.
     pub fn dimension(&self) -> usize {
         self.dimension
     }
 
-    /// The vector at a position.
+    /// Returns the vector at a position.
     pub fn vector(&self, position: u32) -> Option<&[f32]> {
         let start = (position as usize).checked_mul(self.dimension)?;
         self.vectors.get(start..start.checked_add(self.dimension)?)
     }
 
-    /// All vectors, [n, dimension].
+    /// Returns all vectors, [n, dimension].
     pub fn vectors(&self) -> &[f32] {
         &self.vectors
     }
 }
 
-/// The length of a valid query of vectors with this many numbers.
+/// Returns the length of a valid query of vectors with this many numbers.
 pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
     if query.len() != dimension {
         return Err(other_dimension(dimension, query.len()).within(PLACE));
@@ -223,7 +222,7 @@ pub(super) fn query_length(dimension: usize, query: &[f32]) -> Result<f64> {
     .within(PLACE))
 }
 
-/// The lengths of valid queries [m, dimension].
+/// Returns the lengths of valid queries [m, dimension].
 pub(super) fn query_lengths(dimension: usize, queries: &[f32]) -> Result<Vec<f64>> {
     if !queries.len().is_multiple_of(dimension) {
         return Err(bad_shape(dimension, queries.len()));
@@ -264,20 +263,20 @@ pub(super) fn check_shape(dimension: usize, values: usize) -> Result<()> {
     Ok(())
 }
 
-/// How far a score can be from the dot product of a query with a vector of about unit length: twice the error of n
+/// Returns how far a score can be from the dot product of a query with a vector of about unit length: twice the error of n
 /// roundings to 2⁻²⁴ in any order, and what underflows.
 pub(super) fn rounding(dimension: usize, query_length: f64) -> f64 {
     let roundings = dimension as f64 + 16.0;
     roundings * (query_length * f64::from(f32::EPSILON) + f64::from(f32::from_bits(1)))
 }
 
-/// The length, if it is finite. In f64 the squares of floats neither overflow nor vanish.
+/// Returns the length of a vector. In f64 the squares of floats neither overflow nor vanish.
 fn length(vector: &[f32]) -> f64 {
     let squares: f64 = vector.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
     squares.sqrt()
 }
 
-/// The sum of squares, several at a time, for uses where time matters and the last bit does not.
+/// Sums squares several at a time, for uses where time matters and the last bit does not.
 fn squares_in_lanes(vector: &[f32]) -> f64 {
     const LANES: usize = 16;
     let square = |&value: &f32| f64::from(value) * f64::from(value);

@@ -27,8 +27,8 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// The order of results: higher scores first, and of equal scores the lower position first. The order is total, so
-    /// results are the same in every run.
+    /// Compares hits: higher scores first, and of equal scores the lower position first. The order is total, so results are the
+    /// same in every run.
     pub fn best_first(&self, other: &Hit) -> Ordering {
         other.score.total_cmp(&self.score).then(self.position.cmp(&other.position))
     }

@@ -20,8 +20,8 @@ use crate::math::nibbles::{self, MAX_DIMENSION, MAX_PROBES, Probe, ROWS};
 const CACHED_BLOCKS: usize = 256;
 /// The largest code of a number in a query.
 const LARGEST: f64 = 127.0;
-/// How much of a vector's distance from the high bits of its codes may lie in the direction of a query, as a multiple of what
-/// would if all directions had the same share.
+/// The part of a vector's distance from the high bits of its codes that may lie in the direction of a query, as a multiple of the
+/// part if all directions had the same share.
 const LIKELY: f64 = 4.0;
 /// A bound on the length of any vector of an index.
 const LONGEST: f64 = 1.01;
@@ -50,14 +50,13 @@ pub struct QuantizedIndex {
 }
 
 impl QuantizedIndex {
-    /// The same vectors with their codes, computed on all threads of the pool. They take a quarter of the vectors'
-    /// memory.
+    /// Creates an index with codes computed on all threads of the pool. They take a quarter of the vectors' memory.
     pub fn new(flat: FlatIndex) -> QuantizedIndex {
         let codes = Codes::encode(flat.dimension(), flat.vectors(), None);
         QuantizedIndex::from_rows(Rows::Floats(flat), codes)
     }
 
-    /// An index with codes that were computed before.
+    /// Creates an index with codes that were computed before.
     ///
     /// # Errors
     ///
@@ -67,7 +66,7 @@ impl QuantizedIndex {
         Ok(QuantizedIndex::from_rows(Rows::Floats(flat), codes))
     }
 
-    /// An index of vectors [n, dimension] in 16 bits a number, as bits, with the codes of these.
+    /// Creates an index of vectors [n, dimension] of 16-bit numbers, as bits, with their codes.
     ///
     /// # Errors
     ///
@@ -78,7 +77,7 @@ impl QuantizedIndex {
         Ok(QuantizedIndex::from_rows(rows, codes))
     }
 
-    /// An index of `len` vectors that are what their codes say.
+    /// Creates an index of `len` vectors that are stored as codes alone.
     ///
     /// # Errors
     ///
@@ -93,8 +92,8 @@ impl QuantizedIndex {
         QuantizedIndex { rows, codes, copies: None, row_of_vector: OnceLock::new() }
     }
 
-    /// The index with copies of its codes, in blocks of their own that only [`QuantizedIndex::search_in`] looks at. Their low
-    /// bits may be left out, unless the codes are all there is of the vectors.
+    /// Adds copies of the codes, in blocks of their own that only [`QuantizedIndex::search_in`] reads. Their low bits may be left
+    /// out, unless the vectors are stored as codes alone.
     ///
     /// # Errors
     ///
@@ -104,17 +103,17 @@ impl QuantizedIndex {
         Ok(QuantizedIndex { copies: Some(copies), ..self })
     }
 
-    /// The copies of the codes.
+    /// Returns the copies of the codes.
     pub fn copies(&self) -> Option<&Codes> {
         self.copies.as_ref()
     }
 
-    /// The codes.
+    /// Returns the codes.
     pub fn codes(&self) -> &Codes {
         &self.codes
     }
 
-    /// The vectors, if they are kept as floats.
+    /// Returns the vectors, if they are stored as floats.
     pub fn flat(&self) -> Option<&FlatIndex> {
         match &self.rows {
             Rows::Floats(flat) => Some(flat),
@@ -122,7 +121,7 @@ impl QuantizedIndex {
         }
     }
 
-    /// The vectors as floats, however they are kept.
+    /// Returns the vectors as floats, however they are stored.
     ///
     /// # Errors
     ///
@@ -131,22 +130,22 @@ impl QuantizedIndex {
         self.rows.floats(&self.codes)
     }
 
-    /// The number of vectors.
+    /// Returns the number of vectors.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are no vectors.
+    /// Returns whether there are no vectors.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of numbers in a vector.
+    /// Returns the number of numbers in a vector.
     pub fn dimension(&self) -> usize {
         self.rows.dimension()
     }
 
-    /// The hits of [`FlatIndex::search`], found faster.
+    /// Finds the hits of [`FlatIndex::search`], only faster.
     ///
     /// # Errors
     ///
@@ -158,8 +157,8 @@ impl QuantizedIndex {
         self.search_in(query, k, &Scope::default(), scratch)
     }
 
-    /// [`QuantizedIndex::search`] among some of the vectors. If they are those of some blocks, one that is among the best is
-    /// missed now and then: the high bits of codes rule out what is unlikely to be better, not only what cannot be.
+    /// Runs [`QuantizedIndex::search`] among some of the vectors. With [`Scope::blocks`] it misses one of the best now and then:
+    /// the high bits of codes rule out what is unlikely to be better, not only what cannot be.
     ///
     /// # Errors
     ///
@@ -202,7 +201,8 @@ impl QuantizedIndex {
         Ok(&scratch.hits)
     }
 
-    /// Returns the scores of the vectors at some positions, those of a search. A position without a vector has the score 0.
+    /// Returns the scores of the vectors at some positions, as a search computes them. A position without a vector has the score
+    /// 0.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl QuantizedIndex {
         Ok(positions.iter().map(&mut score).collect())
     }
 
-    /// Returns the row of the codes that a vector has, where the codes are all there is of it.
+    /// Returns the row of the codes that a vector has, if it is stored as codes alone.
     fn row(&self, position: u32) -> usize {
         let (Rows::Codes { len, .. }, Some(positions)) = (&self.rows, &self.codes.rows) else {
             return position as usize;
@@ -233,7 +233,7 @@ impl QuantizedIndex {
         rows.get(position as usize).map_or(0, |&row| row as usize)
     }
 
-    /// The hits of [`FlatIndex::search_batch`], found faster.
+    /// Finds the hits of [`FlatIndex::search_batch`], only faster.
     ///
     /// # Errors
     ///
@@ -259,12 +259,12 @@ impl QuantizedIndex {
         Ok(batch::in_parts(self.blocks(), 1, k, search))
     }
 
-    /// The vectors, if they are too long for codes.
+    /// Returns the vectors, if they are too long for codes.
     fn without_codes(&self) -> Option<&FlatIndex> {
         self.flat().filter(|flat| flat.dimension() > MAX_DIMENSION)
     }
 
-    /// The number of blocks of [`ROWS`] vectors; the last may not be full.
+    /// Returns the number of blocks of [`ROWS`] vectors; the last may not be full.
     fn blocks(&self) -> usize {
         self.codes.scales.len() / ROWS
     }
@@ -321,7 +321,7 @@ impl QuantizedIndex {
     }
 }
 
-/// A query with its codes, what is needed to bound a score, and its best hits so far.
+/// A query with its codes, the data to bound a score, and its best hits so far.
 ///
 /// Bounds and thresholds are in units of `step`.
 #[derive(Debug)]
@@ -344,7 +344,7 @@ struct Question<'q> {
     /// The positions that were scored, where a vector may come twice.
     seen: Option<HashSet<u32>>,
     best: Best,
-    /// A vector that is not kept as floats.
+    /// The floats of a vector that is stored in another form.
     decoded: Vec<f32>,
 }
 
@@ -353,25 +353,25 @@ struct Question<'q> {
 pub struct Scope<'a> {
     /// A bit for each position.
     pub allowed: Option<&'a [u64]>,
-    /// The blocks of codes that are looked at, in this order.
+    /// The blocks of codes to search, in this order.
     pub blocks: Option<&'a [Blocks]>,
 }
 
-/// Blocks that are looked at one after the other.
+/// Blocks to search one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocks {
-    /// Those of the codes.
+    /// Blocks of the codes.
     pub own: Range<usize>,
-    /// Those of the copies.
+    /// Blocks of the copies.
     pub copies: Range<usize>,
 }
 
-/// How far vectors may be from their codes, in steps of these.
+/// The largest distances of vectors from their codes, in steps of the codes.
 #[derive(Debug, Clone, Copy)]
 struct Errors {
-    /// From all eight bits.
+    /// With all eight bits.
     full: f64,
-    /// From the high bits.
+    /// With the high bits.
     coarse: f64,
 }
 
@@ -424,7 +424,7 @@ impl<'q> Question<'q> {
         })
     }
 
-    /// Whether it is the first time that this position is asked for.
+    /// Returns whether a position is seen for the first time, and remembers it.
     fn is_new(&mut self, position: u32) -> bool {
         self.seen.as_mut().is_none_or(|seen| seen.insert(position))
     }
@@ -435,7 +435,7 @@ impl<'q> Question<'q> {
         }
     }
 
-    /// Rounded down, so that every vector whose score could be kept passes.
+    /// Updates the threshold, rounded down so that every vector whose score could be a hit passes.
     fn set_threshold(&mut self) {
         self.threshold = (((f64::from(self.best.threshold()) - self.slack) / self.step) as f32).next_down();
     }

@@ -15,7 +15,7 @@ pub(super) enum Rows {
         dimension: usize,
         numbers: Shared<u16>,
     },
-    /// The codes are all there is.
+    /// The codes alone.
     Codes {
         dimension: usize,
         len: usize,
@@ -26,7 +26,7 @@ pub(super) enum Rows {
 /// same places.
 const LESS: f32 = f32::from_bits((127 + 112) << 23);
 
-/// Numbers between −1 and 1 in 16 bits, as bits: those that are nearest to them or, below 2⁻¹⁴, next to these.
+/// Returns numbers between −1 and 1 in 16 bits, as bits: those that are nearest to them or, below 2⁻¹⁴, next to these.
 pub fn halves(numbers: &[f32]) -> Vec<u16> {
     let half = |&number: &f32| {
         let bits = (number.abs() / LESS).to_bits();
@@ -36,14 +36,14 @@ pub fn halves(numbers: &[f32]) -> Vec<u16> {
     numbers.iter().map(half).collect()
 }
 
-/// The numbers that these bits are of.
+/// Returns the numbers that have these bits.
 pub fn floats(halves: &[u16]) -> Vec<f32> {
     let mut numbers = vec![0.0; halves.len()];
     convert(halves, &mut numbers);
     numbers
 }
 
-/// Without a branch, so that many are converted at once.
+/// Converts without a branch, so that many are converted at once.
 fn convert(halves: &[u16], numbers: &mut [f32]) {
     for (number, &half) in numbers.iter_mut().zip(halves) {
         let bits = u32::from(half);
@@ -79,7 +79,7 @@ impl Rows {
         }
     }
 
-    /// The score of the vector at a position, which is in this row of the codes; `None` if there is no such vector.
+    /// Returns the score of the vector at a position, which is in this row of the codes; `None` if there is no such vector.
     #[inline]
     pub(super) fn score(
         &self,
@@ -107,7 +107,7 @@ impl Rows {
         Some(score(query, decoded))
     }
 
-    /// All vectors as floats; shared if that is what they are.
+    /// Returns all vectors as floats; shared if they are stored as floats.
     pub(super) fn floats(&self, codes: &Codes) -> Result<FlatIndex> {
         match self {
             Rows::Floats(flat) => Ok(flat.clone()),

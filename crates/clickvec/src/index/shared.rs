@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub struct Shared<T>(Arc<dyn AsRef<[T]> + Send + Sync>);
 
 impl<T> Shared<T> {
-    /// The slice of this owner, which always gives the same one.
+    /// Shares the slice of an owner that always returns the same one.
     pub fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Shared<T> {
         Shared(Arc::new(owner))
     }

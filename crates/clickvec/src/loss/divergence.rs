@@ -31,7 +31,7 @@ pub(super) struct Divergence {
 
 impl Targets {
     /// Returns the teacher's cosines of a pair's text with all titles.
-    fn of(&self, pair: usize) -> &[f32] {
+    fn cosines(&self, pair: usize) -> &[f32] {
         &self.cosines[pair * self.known.len()..][..self.known.len()]
     }
 }
@@ -40,7 +40,7 @@ impl Divergence {
     /// Computes the gradient of `weight` · KL for a pair with these `cosines` of the model, and returns KL.
     pub(super) fn compute(&mut self, weight: f32, cosines: &[f32], targets: &Targets, pair: usize) -> f64 {
         let Targets { gamma, known, .. } = targets;
-        let teachers = targets.of(pair);
+        let teachers = targets.cosines(pair);
         let model_log_sum = softmax(*gamma, cosines, known, &mut self.gradient);
         let teacher_log_sum = softmax(*gamma, teachers, known, &mut self.teacher);
         // ln p − ln q = γ (teacher's − model's cosine) − (ln of one sum − ln of the other).

@@ -1,13 +1,13 @@
-//! What a teacher's scores add to the loss: for a query with scored titles i, the variance over i of γ cosine_i − score_i.
-//! That is half the mean squared difference of margins, (γ cosine_i − γ cosine_j) − (score_i − score_j), over all pairs of
-//! titles, each with itself too.
+//! The loss of a teacher's scores: for a query with scored titles i, the variance over i of γ cosine_i − score_i. That is half
+//! the mean squared difference of margins, (γ cosine_i − γ cosine_j) − (score_i − score_j), over all pairs of titles, each with
+//! itself too.
 
 use super::TitleLists;
 
-/// What a teacher's scores say of a minibatch.
+/// A teacher's scores for a minibatch.
 #[derive(Debug, Clone, Default)]
 pub struct Margins {
-    /// What multiplies the model's cosines.
+    /// The factor of the model's cosines.
     pub gamma: f32,
     /// The share of the loss of a pair that has scores.
     pub share: f32,

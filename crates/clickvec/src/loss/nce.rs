@@ -47,7 +47,7 @@ struct Sums {
 }
 
 impl Loss {
-    /// [`Loss::listed`] for this loss. `noise` has ln P_n of each title.
+    /// Computes [`Loss::listed`] for this loss. `noise` has ln P_n of each title.
     pub(super) fn contrast_listed(
         &mut self,
         gamma: f32,
@@ -100,7 +100,7 @@ impl Loss {
         self.add_to_titles(size, pairs, lists);
     }
 
-    /// [`Loss::all_but`] for this loss. `noise` has ln P_n of each title.
+    /// Computes [`Loss::all_but`] for this loss. `noise` has ln P_n of each title.
     pub(super) fn contrast_all_but(
         &mut self,
         gamma: f32,
@@ -302,7 +302,7 @@ impl EvenlyDrawn {
 
 /// The longest step of Newton's method. Beyond it exponentials are at their limits, and their slopes say little.
 const NEWTON: f64 = 30.0;
-/// Numbers whose exponentials are kept at a time.
+/// The number of values whose exponentials are stored at a time.
 const BLOCK: usize = 256;
 /// The number of separate sums: enough for the widest registers, and the same at every level.
 const LANES: usize = 16;
@@ -332,7 +332,7 @@ fn logistic_sums_body<const FMA: bool>(x: &[f32], shift: f32) -> [f64; 2] {
 }
 
 by_level! {
-    /// Σ σ(xᵢ + shift) and its derivative with respect to shift. −∞ adds nearly 0 to either.
+    /// Returns Σ σ(xᵢ + shift) and its derivative with respect to shift. −∞ adds nearly 0 to either.
     fn logistic_sums(x: &[f32], shift: f32) -> [f64; 2] = logistic_sums_body
 }
 
@@ -366,7 +366,7 @@ fn logistic_losses_body<const FMA: bool>(x: &mut [f32], shift: f32, scale: f32) 
 }
 
 by_level! {
-    /// Σ ln(1 + e^(xᵢ + shift)). Each xᵢ is replaced by `scale` times its derivative, and −∞ by 0.
+    /// Returns Σ ln(1 + e^(xᵢ + shift)). Each xᵢ is replaced by `scale` times its derivative, and −∞ by 0.
     fn logistic_losses(x: &mut [f32], shift: f32, scale: f32) -> f64 = logistic_losses_body
 }
 

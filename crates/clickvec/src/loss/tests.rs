@@ -65,7 +65,7 @@ fn targets(shares: [f32; 3], known: &[bool]) -> Targets {
     Targets { gamma: 7.0, shares: shares.to_vec(), known: known.to_vec(), cosines, ..Targets::default() }
 }
 
-/// Σ of both losses, as the formulas say it, in 64 bits.
+/// Returns Σ of both losses, by the formulas, in 64 bits.
 fn naive(gamma: f64, queries: &[f32], titles: &[f32], exceptions: &[&[u32]], pairs: &Pairs) -> f64 {
     let wide = |x: &[f32]| x.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
     let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();

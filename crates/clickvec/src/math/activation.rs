@@ -5,20 +5,20 @@
 
 use super::level::by_level;
 
-/// a·b + c, fused if the level has fused multiply-add.
+/// Returns a·b + c, fused if the level has fused multiply-add.
 #[inline(always)]
 pub(crate) fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Written with comparisons, so that NaN passes through. `f32::clamp` asserts, and `max` drops NaN.
+/// Limits x to [low, high]. Comparisons let NaN pass through: `f32::clamp` asserts, and `max` drops NaN.
 #[inline(always)]
 fn bound(x: f32, low: f32, high: f32) -> f32 {
     let x = if x > high { high } else { x };
     if x < low { low } else { x }
 }
 
-/// eˣ for x in [−87, 88]; outside, the value at the bound.
+/// Returns eˣ for x in [−87, 88]; outside, the value at the bound.
 #[inline(always)]
 pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     // Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits.
@@ -39,7 +39,7 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     p * scale
 }
 
-/// ln x for x > 0. Anything below the smallest normal number, including 0 and negative numbers, counts as that number.
+/// Returns ln x for x > 0. Anything below the smallest normal number, including 0 and negative numbers, counts as that number.
 #[inline(always)]
 pub(crate) fn ln<const FMA: bool>(x: f32) -> f32 {
     const SQRT_HALF: f32 = std::f32::consts::FRAC_1_SQRT_2;
@@ -57,13 +57,13 @@ pub(crate) fn ln<const FMA: bool>(x: f32) -> f32 {
     mul_add::<FMA>(n, std::f32::consts::LN_2, mul_add::<FMA>(p * u, t, 2.0 * t))
 }
 
-/// 1 / (1 + e⁻ˣ), computed with exp, so that the small tail keeps its relative accuracy.
+/// Returns 1 / (1 + e⁻ˣ), computed with exp, so that the small tail keeps its relative accuracy.
 #[inline(always)]
 pub(crate) fn sigmoid<const FMA: bool>(x: f32) -> f32 {
     1.0 / (1.0 + exp::<FMA>(-x))
 }
 
-/// tanh x as x·P(x²)/Q(x²), minimax in relative error on ±8.6, where tanh is 1 up to 7e-8.
+/// Returns tanh x as x·P(x²)/Q(x²), minimax in relative error on ±8.6, where tanh is 1 up to 7e-8.
 #[inline(always)]
 pub(crate) fn tanh<const FMA: bool>(x: f32) -> f32 {
     let x = bound(x, -8.6, 8.6);
@@ -80,7 +80,7 @@ pub(crate) fn tanh<const FMA: bool>(x: f32) -> f32 {
     bound(x * p / q, -1.0, 1.0)
 }
 
-/// x·Φ(x), the Gaussian error linear unit, with erf as x·P(x²)/Q(x²) on ±4, where it is 1 up to 2e-8.
+/// Returns x·Φ(x), the Gaussian error linear unit, with erf as x·P(x²)/Q(x²) on ±4, where it is 1 up to 2e-8.
 #[inline(always)]
 pub(crate) fn gelu<const FMA: bool>(x: f32) -> f32 {
     let z = bound(x * std::f32::consts::FRAC_1_SQRT_2, -4.0, 4.0);
@@ -135,23 +135,23 @@ fn ln_body<const FMA: bool>(values: &mut [f32]) {
 }
 
 by_level! {
-    /// ln x of every number, in place. Numbers below the smallest normal number count as that number.
+    /// Computes ln x of every number, in place. Numbers below the smallest normal number count as that number.
     pub fn ln_slice(values: &mut [f32]) = ln_body
 }
 by_level! {
-    /// The Gaussian error linear unit of every number, in place.
+    /// Computes the Gaussian error linear unit of every number, in place.
     pub fn gelu_slice(values: &mut [f32]) = gelu_body
 }
 by_level! {
-    /// tanh of every number, in place.
+    /// Computes tanh of every number, in place.
     pub fn tanh_slice(values: &mut [f32]) = tanh_body
 }
 by_level! {
-    /// The logistic function of every number, in place.
+    /// Computes the logistic function of every number, in place.
     pub fn sigmoid_slice(values: &mut [f32]) = sigmoid_body
 }
 by_level! {
-    /// eˣ of every number, in place, with x limited to [−87, 88].
+    /// Computes eˣ of every number, in place, with x limited to [−87, 88].
     pub fn exp_slice(values: &mut [f32]) = exp_body
 }
 

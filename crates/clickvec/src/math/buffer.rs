@@ -20,10 +20,10 @@ const LANES: usize = 16;
 /// touched.
 const LARGE: usize = 8 << 20;
 
-/// What the panic of a [`Buffer`] carries that the system has no memory for.
+/// The payload of the panic when the system has no memory for a [`Buffer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfMemory {
-    /// The bytes that were asked for.
+    /// The size of the buffer in bytes.
     pub bytes: usize,
 }
 

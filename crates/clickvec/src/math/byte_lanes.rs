@@ -17,9 +17,9 @@ pub(crate) trait ByteLanes {
     unsafe fn low_halves(bytes: Self::Bytes) -> Self::Bytes;
     /// Returns the high four bits of each byte.
     unsafe fn high_halves(bytes: Self::Bytes) -> Self::Bytes;
-    /// Four numbers of a query, for every row.
+    /// Loads four numbers of a query, for every row.
     unsafe fn splat(query: *const i8) -> Self::Bytes;
-    /// sums + Σ code·query over the four bytes of each row; codes are 0 to 15, queries signed.
+    /// Returns sums + Σ code·query over the four bytes of each row; codes are 0 to 15, queries signed.
     unsafe fn add_dots(sums: Self::Sums, codes: Self::Bytes, query: Self::Bytes) -> Self::Sums;
     unsafe fn store(p: *mut i32, sums: Self::Sums);
 }

@@ -98,7 +98,7 @@ impl Tridiagonal {
     }
 }
 
-/// x ← x − 2 v (vᵀx), for a v of length 1 or 0.
+/// Sets x ← x − 2 v (vᵀx), for a v of length 1 or 0.
 fn reflect(v: &[f64], x: &mut [f64]) {
     let twice = 2.0 * dot(v, x);
     x.iter_mut().zip(v).for_each(|(x, v)| *x -= twice * v);
@@ -147,7 +147,7 @@ fn tridiagonalize(a: &mut [f64], n: usize) -> Vec<Vec<f64>> {
     reflections
 }
 
-/// One implicit QR step on rows `first` to `last`. Records the rotations (k, c, s) of rows k and k + 1.
+/// Makes one implicit QR step on rows `first` to `last`. Records the rotations (k, c, s) of rows k and k + 1.
 fn qr_step(d: &mut [f64], off: &mut [f64], first: usize, last: usize, rotations: &mut Vec<(usize, f64, f64)>) {
     // The eigenvalue of the last 2 × 2 block that is closer to its last entry.
     let half = (d[last - 1] - d[last]) / 2.0;

@@ -44,7 +44,7 @@ impl<'a> Left<'a> {
     }
 }
 
-/// rows·stride + columns, with which bounds are checked, so it must not wrap.
+/// Returns rows·stride + columns, with which bounds are checked, so it must not wrap.
 ///
 /// # Panics
 /// If the result exceeds the address space.
@@ -79,7 +79,7 @@ pub(crate) struct Rows<'a> {
     pub ahead: usize,
 }
 
-/// C[m × n] += A[m × k]·B[k × n]. The number after B and C is the distance between their rows.
+/// Computes C[m × n] += A[m × k]·B[k × n]. The number after B and C is the distance between their rows.
 ///
 /// # Panics
 /// If a slice is too short for its sizes.
@@ -87,7 +87,7 @@ pub fn gemm<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Right<'b
     product(sizes, a, b.into(), c, Start::Product, Ahead::Nothing);
 }
 
-/// [`gemm`] that also prefetches `ahead`, which is needed next, into the second-level cache.
+/// Computes [`gemm`] and prefetches `ahead`, which is needed next, into the second-level cache.
 ///
 /// # Panics
 /// Those of [`gemm`].
@@ -102,7 +102,7 @@ pub(crate) fn gemm_ahead<'b>(
     product(sizes, a, b.into(), c, Start::Product, Ahead::Lines(lines));
 }
 
-/// C[m × n] = A[m × k]·B[k × n], whatever C contained before; otherwise like [`gemm`].
+/// Computes C[m × n] = A[m × k]·B[k × n], whatever C contained before; otherwise like [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
@@ -111,7 +111,7 @@ pub fn gemm_into<'b>(sizes: (usize, usize, usize), a: Left<'_>, b: impl Into<Rig
     product(sizes, a, b.into(), c, Start::Zero, Ahead::Nothing);
 }
 
-/// C[m × n] = D[m × n] + A[m × k]·B[k × n], where D is `rows`; otherwise like [`gemm`].
+/// Computes C[m × n] = D[m × n] + A[m × k]·B[k × n], where D is `rows`; otherwise like [`gemm`].
 ///
 /// # Panics
 /// If a slice is too short for its sizes, or k is 0.
@@ -207,7 +207,7 @@ fn product(
     }
 }
 
-/// The naive version of [`gemm`], which the kernels are tested against.
+/// Computes [`gemm`] naively, for tests of the kernels.
 #[cfg(test)]
 pub(crate) fn gemm_naive(
     (m, n, k): (usize, usize, usize),

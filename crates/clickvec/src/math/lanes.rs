@@ -15,7 +15,7 @@ pub(crate) trait Lanes {
     unsafe fn load_partial(p: *const f32, count: usize) -> Self::V;
     unsafe fn store(p: *mut f32, v: Self::V);
     unsafe fn store_partial(p: *mut f32, v: Self::V, count: usize);
-    /// a·b + c
+    /// Returns a·b + c.
     unsafe fn mul_add(a: Self::V, b: Self::V, c: Self::V) -> Self::V;
     unsafe fn add(a: Self::V, b: Self::V) -> Self::V;
 }

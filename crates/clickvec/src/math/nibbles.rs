@@ -60,7 +60,7 @@ pub(crate) fn next_block(plane: &[u8], scales: &[f32], probes: &[Probe<'_>], fro
     scan_with(Instructions::current(), plane, scales, probes, from)
 }
 
-/// Σ code·query for each row of one block.
+/// Returns Σ code·query for each row of one block.
 ///
 /// # Panics
 /// If the block and the query have different numbers of groups.
@@ -220,7 +220,7 @@ unsafe fn scan_blocks<L: ByteLanes, const Q: usize>(scan: Scan<'_, Q>, from: usi
     None
 }
 
-/// Σ code·query of a block's rows for Q queries. Codes are unpacked once for all queries.
+/// Returns Σ code·query of a block's rows for Q queries. Codes are unpacked once for all queries.
 #[inline(always)]
 unsafe fn sums<L: ByteLanes, const Q: usize>(
     block: *const u8,

@@ -15,7 +15,7 @@ pub(crate) fn prefetch(values: &[f32]) {
     }
 }
 
-/// [`prefetch`] for the cache line of an address, which need not be valid.
+/// Prefetches the cache line of an address, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch_line<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! What a transformer does to each row of a matrix: layer normalisation and softmax, both in place.
+//! Operations of a transformer on each row of a matrix: layer normalisation and softmax, both in place.
 
 use super::activation::{exp, mul_add};
 use super::level::by_level;
@@ -56,7 +56,7 @@ by_level! {
     pub fn layer_norm(rows: &mut [f32], scale: &[f32], shift: &[f32], epsilon: f32) = layer_norm_body
 }
 by_level! {
-    /// The softmax of each row of `columns` numbers.
+    /// Computes the softmax of each row of `columns` numbers.
     pub fn softmax(rows: &mut [f32], columns: usize) = softmax_body
 }
 

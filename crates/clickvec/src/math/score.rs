@@ -23,7 +23,7 @@ fn score_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
 }
 
 by_level! {
-    /// Σ aᵢ·bᵢ
+    /// Returns Σ aᵢ·bᵢ.
     pub fn score(a: &[f32], b: &[f32]) -> f32 = score_body
 }
 

@@ -88,7 +88,7 @@ pub(crate) fn sum_rows<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]
     sum::<_, _, false>(Still(matrix.as_ptr()), items, out);
 }
 
-/// [`sum_rows`] on top of what `out` has: each number is one chain of sums that begins with it.
+/// Adds [`sum_rows`] to `out`: each number is one chain of sums that begins with what `out` has.
 ///
 /// # Panics
 /// If the matrix has no such row.
@@ -97,7 +97,7 @@ pub(crate) fn add_rows<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]
     sum::<_, _, true>(Still(matrix.as_ptr()), items, out);
 }
 
-/// [`sum_rows`] where row r of the matrix is value[r] + drift[r]·velocity[r].
+/// Computes [`sum_rows`] where row r of the matrix is value[r] + drift[r]·velocity[r].
 ///
 /// # Panics
 /// If the matrix has no such row, or `velocity` or `drift` do not have its size.
@@ -139,7 +139,7 @@ fn sum<T: MatrixRows, I: RowCount, const ADD: bool>(matrix: T, items: &[I], out:
     }
 }
 
-/// The naive version of [`sum_rows`].
+/// Computes [`sum_rows`] naively.
 #[cfg(test)]
 fn sum_rows_naive<I: RowCount>(matrix: &[f32], items: &[I], out: &mut [f32]) {
     let width = out.len();

@@ -11,7 +11,7 @@ fn add_scaled_body<const FMA: bool>(sum: &mut [f32], scale: f32, x: &[f32]) {
 }
 
 by_level! {
-    /// sum += scale·x
+    /// Computes sum += scale·x.
     pub fn add_scaled(sum: &mut [f32], scale: f32, x: &[f32]) = add_scaled_body
 }
 
@@ -23,7 +23,7 @@ fn add_body<const FMA: bool>(sum: &mut [f32], x: &[f32]) {
 }
 
 by_level! {
-    /// sum += x
+    /// Computes sum += x.
     pub fn add(sum: &mut [f32], x: &[f32]) = add_body
 }
 
@@ -52,7 +52,7 @@ fn dot_body<const FMA: bool>(a: &[f32], b: &[f32]) -> f32 {
 }
 
 by_level! {
-    /// Σ aᵢ·bᵢ
+    /// Returns Σ aᵢ·bᵢ.
     pub fn dot(a: &[f32], b: &[f32]) -> f32 = dot_body
 }
 
@@ -67,7 +67,7 @@ fn sum_of_squares_body<const FMA: bool>(x: &[f32]) -> f64 {
 }
 
 by_level! {
-    /// Σ xᵢ², accurate to a relative error of about 1e-6.
+    /// Returns Σ xᵢ², accurate to a relative error of about 1e-6.
     pub fn sum_of_squares(x: &[f32]) -> f64 = sum_of_squares_body
 }
 

@@ -4,7 +4,7 @@
 use crate::encoder::Encoder;
 use crate::model::{Model, QueryModel, prefixes};
 use crate::settings::TrainingRecord;
-use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, write_for};
+use crate::tensor_file::{Data, Entry, FORMAT, TensorFile, entries, fingerprint, to_bytes, write_for};
 use crate::text::{Dictionary, Trigram, WordHash};
 use clickvec_tables::{Result, damaged};
 use serde::{Deserialize, Serialize};
@@ -24,9 +24,14 @@ struct Header {
 }
 
 const KIND: &str = "model";
+/// The name of the model's file in an index.
+const IN_FOLDER: &str = "model.safetensors";
+
+/// What messages call a model that is not in a file.
+const BYTES: &str = "the bytes of a model";
 
 impl Model {
-    /// Returns the model in a file. Nothing in the file is trusted.
+    /// Returns the model in a file, or in a folder that has one, as an index does. Nothing in the file is trusted.
     ///
     /// # Errors
     /// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
@@ -39,7 +44,8 @@ impl Model {
         let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
         let fingerprint = fingerprint(&model_entries(&trigrams, &dictionary, &towers), &training);
-        Model { dictionary: Arc::new(dictionary), towers, training, fingerprint }
+        let dictionary = Arc::new(dictionary.of_texts(training.config.text));
+        Model { dictionary, towers, training, fingerprint }
     }
 
     /// Writes the model, through a temporary file.
@@ -50,16 +56,38 @@ impl Model {
         self.save_for(path, path)
     }
 
-    /// [`Model::save`] of a model that is on its way to `output`, so that it has the readers of what is there.
+    /// Saves a model like [`Model::save`], to a file that is to replace `output` and is readable by the same users as the file
+    /// there.
     pub(crate) fn save_for(&self, path: &Path, output: &Path) -> Result<()> {
-        let header = Header {
+        let trigrams = triples(&self.dictionary);
+        write_for(path, output, &self.header(), model_entries(&trigrams, &self.dictionary, &self.towers))
+    }
+
+    /// Returns the bytes of the file that [`Model::save`] writes.
+    ///
+    /// # Errors
+    /// Those of [`Model::save`], but for the file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let trigrams = triples(&self.dictionary);
+        let entries = model_entries(&trigrams, &self.dictionary, &self.towers);
+        to_bytes(Path::new(BYTES), &self.header(), entries)
+    }
+
+    /// Returns the model whose file has these bytes. Nothing in them is trusted.
+    ///
+    /// # Errors
+    /// Those of [`Model::load`] for what is in a file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Model> {
+        parse(&TensorFile::from_bytes(bytes), 2).map_err(|fault| fault.within(BYTES))
+    }
+
+    fn header(&self) -> Header {
+        Header {
             format: FORMAT,
             kind: KIND.to_owned(),
             fingerprint: self.fingerprint.clone(),
             training: self.training.clone(),
-        };
-        let trigrams = triples(&self.dictionary);
-        write_for(path, output, &header, model_entries(&trigrams, &self.dictionary, &self.towers))
+        }
     }
 }
 
@@ -76,6 +104,8 @@ impl QueryModel {
 
 /// Reads the first `towers` towers of a model, or all if it has fewer.
 fn load(path: &Path, towers: usize) -> Result<Model> {
+    let in_folder = path.join(IN_FOLDER);
+    let path = if in_folder.is_file() { &in_folder } else { path };
     let file = TensorFile::open(path)?;
     parse(&file, towers).map_err(|fault| fault.at(path))
 }
@@ -106,7 +136,7 @@ fn wrong_size(expected: Option<u64>, found: u64) -> clickvec_tables::Error {
     damaged::file(format_args!("{expected} numbers for these settings and this dictionary"), found)
 }
 
-fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Error> {
+fn parse(file: &TensorFile<'_>, wanted: usize) -> Result<Model, clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;
     let config = &header.training.config;
     config.check().map_err(damaged::contents)?;
@@ -151,5 +181,6 @@ fn parse(file: &TensorFile, wanted: usize) -> Result<Model, clickvec_tables::Err
     if found != header.fingerprint {
         return Err(damaged::fingerprint(&header.fingerprint, &found));
     }
-    Ok(Model { dictionary: Arc::new(dictionary), towers, training: header.training, fingerprint: found })
+    let dictionary = Arc::new(dictionary.of_texts(config.text));
+    Ok(Model { dictionary, towers, training: header.training, fingerprint: found })
 }

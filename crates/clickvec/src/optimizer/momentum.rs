@@ -42,7 +42,7 @@ impl Idles<'_> {
 }
 
 impl OptimizerConfig {
-    /// From what is stored after update `from` to what is stored after update `to`.
+    /// Returns the drift from what is stored after update `from` to what is stored after update `to`.
     fn idle(&self, from: u64, to: u64) -> Idle {
         if self.kind == OptimizerKind::Momentum {
             return self.landing(from, to);
@@ -53,7 +53,7 @@ impl OptimizerConfig {
         Idle { decay: decay as f32, drift: (self.momentum.at(from + 1) * drift) as f32 }
     }
 
-    /// From what is stored after update `from` to Λ after update `to`.
+    /// Returns the drift from what is stored after update `from` to Λ after update `to`.
     pub(super) fn landing(&self, from: u64, to: u64) -> Idle {
         // Λ_to − Λ_from = Δ_from · Σ_{j = from+1}^{to} Π_{k = from+1}^{j} μ_k
         let (decay, drift) = self.momentum.idle(from + 1, to);

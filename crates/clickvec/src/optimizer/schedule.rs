@@ -25,7 +25,7 @@ impl MomentumSchedule {
         MomentumSchedule::new(stretches, momenta.len() as u64)
     }
 
-    /// After the last update μ is 0, so that Θ and Λ are the same point.
+    /// Creates a schedule. After the last update μ is 0, so that Θ and Λ are the same point.
     fn new(stretches: Vec<(u64, f64)>, updates: u64) -> MomentumSchedule {
         let mut merged: Vec<(u64, f64)> = Vec::new();
         for (first, momentum) in stretches.into_iter().chain([(updates + 1, 0.0)]) {
@@ -37,14 +37,14 @@ impl MomentumSchedule {
         MomentumSchedule { stretches: merged }
     }
 
-    /// μ of the update number `k`, counted from 1.
+    /// Returns μ of the update number `k`, counted from 1.
     pub fn at(&self, k: u64) -> f64 {
         let stretch = self.stretches.partition_point(|&(first, _)| first <= k);
         self.stretches[stretch.max(1) - 1].1
     }
 
-    /// Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, with a closed form for each stretch.
-    /// Products over a whole run would underflow, and their differences would cancel.
+    /// Returns Π μ_k and Σ_j Π_{k ≤ j} μ_k over the updates k, j in `first..=last`, with a closed form for each stretch. Products
+    /// over a whole run would underflow, and their differences would cancel.
     pub(super) fn idle(&self, first: u64, last: u64) -> (f64, f64) {
         let (mut product, mut sum) = (1.0, 0.0);
         let mut k = first;

@@ -19,12 +19,12 @@ pub use solve::{LANES, Row, solve};
 /// The largest number of texts that are worth their time: with more, the rows hardly change.
 pub const MOST_TEXTS: usize = 100_000;
 
-/// An item of a list, and how often it is there.
+/// An item of a list, and the number of its occurrences.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Item {
     /// Its number.
     pub number: u32,
-    /// How often it occurs.
+    /// The number of its occurrences.
     pub count: u32,
 }
 
@@ -34,10 +34,10 @@ impl From<Feature> for Item {
     }
 }
 
-/// What memory is needed for.
+/// The purpose of the memory, in messages.
 const WHAT: &str = "texts to fit weights to";
 
-/// For each of `count` numbers, the lists that have it, in order.
+/// Returns, for each of `count` numbers, the lists that have it, in order.
 fn transposed(lists: &Ragged<Item>, count: usize) -> Result<Ragged<Item>, NoRoom> {
     Ragged::sorted(WHAT, count, |each| {
         for (list, items) in lists.iter().enumerate() {
@@ -95,7 +95,7 @@ impl Design {
         self.len() == 0
     }
 
-    /// What [`solve`] needs at a time, in numbers: the sizes of it on so many threads.
+    /// Returns the numbers that [`solve`] needs at a time on this many threads, as factors of a product.
     pub fn working(&self, threads: usize) -> [usize; 4] {
         [6, threads, LANES, self.by_feature.len() + self.features.len() + self.len()]
     }

@@ -20,9 +20,9 @@ pub struct Solved {
     pub weights: Vec<Row>,
     /// The sum of the targets' squares.
     pub squares: f64,
-    /// That of the errors.
+    /// The sum of the errors' squares.
     pub errors: f64,
-    /// That of what the weights of a text's features add up to, with the text not scaled.
+    /// The sum of the squares of the outputs, which are the sums of the weights of a text's features, with the text not scaled.
     pub outputs: f64,
 }
 
@@ -115,7 +115,7 @@ fn sums(lists: &Ragged<Item>, rows: &[Row], weight: impl Fn(&Item) -> f32, out: 
     }
 }
 
-/// `to` += `factors` · `from`, a factor for each column.
+/// Adds `factors` · `from` to `to`, with a factor for each column.
 fn add(to: &mut [Row], factors: &Row, from: &[Row]) {
     for (to, from) in to.iter_mut().zip(from) {
         to.iter_mut().zip(from).zip(factors).for_each(|((to, from), factor)| *to += factor * from);
@@ -138,7 +138,7 @@ fn dots(a: &[Row], b: &[Row]) -> [f64; LANES] {
     sums
 }
 
-/// a / b; 0 for a column that is solved already.
+/// Returns a / b; 0 for a column that is solved already.
 fn quotients(a: &[f64; LANES], b: &[f64; LANES]) -> Row {
     std::array::from_fn(|lane| if b[lane] > 0.0 { (a[lane] / b[lane]) as f32 } else { 0.0 })
 }

@@ -1,4 +1,4 @@
-//! What differs between the settings, or the logs, of two runs, for messages.
+//! Differences between the settings, or the logs, of two runs, for messages.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ pub struct SettingDifference {
     pub before: String,
 }
 
-/// How many figures of a log a message shows.
+/// The number of figures of a log shown in a message.
 const SHOWN_FIGURES: usize = 3;
 
 /// Returns the names of differences with one of their values: `keep best, held_out 0.1`.

@@ -41,7 +41,7 @@ impl Preset {
 }
 
 impl Overrides {
-    /// Sets a setting, in the place of an earlier value. A table sets each of its settings.
+    /// Sets a setting, replacing an earlier value. A table sets each of its settings.
     pub fn set(&mut self, name: &str, value: Value) {
         match value {
             Value::Object(parts) => parts.into_iter().for_each(|(part, value)| self.set(&dotted(name, &part), value)),
@@ -60,7 +60,7 @@ impl Overrides {
         self.set(name, value.unwrap_or_else(|| Value::String(text.to_owned())));
     }
 
-    /// Sets what a user typed as `NAME=VALUE`.
+    /// Sets a setting from a user's `NAME=VALUE`.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ fn put(settings: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// Returns what serde says of a value.
+/// Returns the error that serde has for a value.
 fn refused(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Setting, error.to_string())
 }

@@ -75,7 +75,10 @@ fn defaults(name: &str, separator: &str) -> String {
     let titles = TrainConfig { teacher: Some(TeacherConfig::default()), ..TrainConfig::with_titles() };
     let plain = TrainConfig { titles: Some(TitleConfig::default()), teacher: titles.teacher, ..TrainConfig::default() };
     let value = |config: &TrainConfig| {
-        let settings = fields::json(config);
+        let mut settings = fields::json(config);
+        // Files omit these where they are usual.
+        settings["text"] = fields::json(&config.text);
+        settings["forget_bias"] = fields::json(&config.forget_bias);
         name.split('.').try_fold(&settings, |settings, part| settings.get(part)).map(shown)
     };
     let own = value(&plain).unwrap_or_default();

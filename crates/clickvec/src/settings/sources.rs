@@ -1,4 +1,4 @@
-//! What a model learns from besides clicks: a teacher and titles.
+//! Settings of what a model learns from besides clicks: a teacher and titles.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,8 @@ pub enum TeacherStart {
 }
 
 impl Default for TeacherConfig {
-    /// Returns what validation found best for vectors (docs/explanation/defaults.md); the share of scores was not tried, nor γ for
-    /// them.
+    /// Defaults to the best settings for vectors in validation (docs/explanation/defaults.md); the share of scores was not tried,
+    /// nor γ for them.
     fn default() -> TeacherConfig {
         TeacherConfig {
             gamma: 5.0,

@@ -29,14 +29,14 @@ fn array(shape: &[usize], numbers: Numbers) -> Array {
 }
 
 /// Writes a file and opens it.
-fn written(json: &Json, entries: Vec<Entry<'_>>) -> TensorFile {
+fn written(json: &Json, entries: Vec<Entry<'_>>) -> TensorFile<'static> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     write(&path, json, entries).unwrap();
     TensorFile::open(&path).unwrap()
 }
 
-/// What is wrong with a file of these bytes.
+/// Returns the error of reading the kind of a file with these bytes.
 fn fault(bytes: &[u8]) -> clickvec_tables::Error {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -112,7 +112,7 @@ fn a_fingerprint_is_of_names_shapes_numbers_and_settings() {
     for (place, one) in all.iter().enumerate() {
         assert!(one.len() == 32 && !all[..place].contains(one), "{all:?}");
     }
-    // And the order of what is written is none of its business.
+    // The order in which entries are written does not matter.
     let [a, b] = [[1, 2], [3, 4]].map(|numbers| array(&[2], Numbers::U32(numbers.to_vec())));
     let entries = || [entry("a", Data::Array(&a)), entry("b", Data::Array(&b))];
     let mut turned = entries();

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{WordBuffer, for_each_word};
+use super::words::{WordBuffer, fold_accents, for_each_word};
 
-/// What is done to words before they are compared. By default nothing is.
+/// The changes to words before they are compared. By default there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Analysis {
@@ -16,22 +16,42 @@ pub struct Analysis {
     pub stem: bool,
     /// Whether numbers are separated from letters: `12in` is `12` and `in`.
     pub split: bool,
+    /// Whether letters lose their accents: `café` is `cafe`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fold: bool,
 }
 
 impl Analysis {
     /// Words are compared as they are.
-    pub const EXACT: Analysis = Analysis { stem: false, split: false };
+    pub const EXACT: Analysis = Analysis { stem: false, split: false, fold: false };
 
-    /// All ways to analyse words.
-    pub const ALL: [Analysis; 4] = [
-        Analysis::EXACT,
-        Analysis { stem: true, split: false },
-        Analysis { stem: false, split: true },
-        Analysis { stem: true, split: true },
-    ];
+    /// What indexes do by default: plurals are found, and numbers beside units.
+    pub const USUAL: Analysis = Analysis { stem: true, split: true, fold: false };
+
+    /// Returns all ways to analyse words.
+    pub fn all() -> impl Iterator<Item = Analysis> {
+        (0..8).map(|bits| Analysis { stem: bits & 1 > 0, split: bits & 2 > 0, fold: bits & 4 > 0 })
+    }
+
+    /// Returns the names of the changes.
+    fn names(self) -> Vec<&'static str> {
+        let all = [(self.stem, "stem"), (self.split, "split"), (self.fold, "fold")];
+        all.into_iter().filter_map(|(is_made, name)| is_made.then_some(name)).collect()
+    }
+
+    /// Returns the name of the analyser in files: `clickvec-stem-split`.
+    pub fn file_name(self) -> String {
+        ["clickvec"].into_iter().chain(self.names()).collect::<Vec<_>>().join("-")
+    }
 
     /// Calls `term` with the terms of a word, in order: at least one.
     pub fn for_each_term(self, word: &str, mut term: impl FnMut(&str)) {
+        let mut folded = String::new();
+        if self.fold && !word.is_ascii() {
+            fold_accents(word, &mut folded);
+        }
+        // A word of accents alone stays.
+        let word = if folded.is_empty() { word } else { &folded };
         // The lower case of İ has a dot of its own, which is not typed.
         let without_dots = word.contains(DOTTED_I).then(|| word.replace(DOTTED_I, "i"));
         let word = without_dots.as_deref().unwrap_or(word);
@@ -42,7 +62,7 @@ impl Analysis {
         let mut start = 0;
         let mut was_number = None;
         for (position, c) in word.char_indices() {
-            // What is neither, such as a mark, stays with what is before it.
+            // A character that is neither, such as a mark, stays with what is before it.
             if !c.is_alphanumeric() {
                 continue;
             }
@@ -58,27 +78,28 @@ impl Analysis {
 
 const DOTTED_I: &str = "i\u{307}";
 
-/// `exact`, `stem`, `split` or `stem,split`.
+/// `exact`, or the names of the changes: `stem,split`.
 impl Display for Analysis {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Analysis { stem: false, split: false } => "exact",
-            Analysis { stem: true, split: false } => "stem",
-            Analysis { stem: false, split: true } => "split",
-            Analysis { stem: true, split: true } => "stem,split",
-        })
+        let names = self.names();
+        f.write_str(&if names.is_empty() { "exact".to_owned() } else { names.join(",") })
     }
 }
 
-/// In any order; an error for any other name.
+/// Reads names in any order. Any other name is an error.
 impl FromStr for Analysis {
     type Err = &'static str;
 
-    fn from_str(name: &str) -> Result<Analysis, &'static str> {
-        let mut names: Vec<&str> = name.split(',').map(str::trim).collect();
-        names.sort_unstable_by(|a, b| b.cmp(a));
-        let analysis = Analysis::ALL.into_iter().find(|analysis| analysis.to_string() == names.join(","));
-        analysis.ok_or("expected exact, stem, split or stem,split")
+    fn from_str(text: &str) -> Result<Analysis, &'static str> {
+        let mut names: Vec<&str> = text.split(',').map(str::trim).collect();
+        names.sort_unstable();
+        let is_same = |analysis: &Analysis| {
+            let mut own = analysis.names();
+            own.sort_unstable();
+            own == names
+        };
+        let analysis = if names == ["exact"] { Some(Analysis::EXACT) } else { Analysis::all().find(is_same) };
+        analysis.ok_or("expected exact, or some of stem, split and fold, such as stem,split")
     }
 }
 
@@ -165,7 +186,7 @@ mod tests {
     use super::*;
     use crate::text::words;
 
-    const BOTH: Analysis = Analysis { stem: true, split: true };
+    const BOTH: Analysis = Analysis::USUAL;
 
     #[test]
     fn a_dotted_capital_is_found_without_its_dot() {
@@ -231,13 +252,22 @@ mod tests {
 
     #[test]
     fn each_analysis_has_a_name() {
-        for analysis in Analysis::ALL {
+        for analysis in Analysis::all() {
             assert_eq!(analysis.to_string().parse(), Ok(analysis));
         }
         assert_eq!(("split,stem".parse(), "stem, split".parse()), (Ok(BOTH), Ok(BOTH)));
-        for bad in ["", "stem,", "Stem", "stem split", "stem,stem"] {
+        assert_eq!("fold,stem".parse(), Ok(Analysis { stem: true, split: false, fold: true }));
+        assert_eq!(BOTH.file_name(), "clickvec-stem-split");
+        for bad in ["", "exact,stem", "stem,", "Stem", "stem split", "stem,stem"] {
             assert!(bad.parse::<Analysis>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn accents_are_folded_before_anything_else() {
+        let all = Analysis { stem: true, split: true, fold: true };
+        assert_eq!(terms("Cafés 12è \u{301}", all), ["cafe", "12", "e", "\u{301}"]);
+        assert_eq!(terms("Cafés", BOTH), ["café"]);
     }
 
     #[test]
@@ -259,7 +289,7 @@ mod tests {
             prop_assert_eq!(terms(&text, Analysis::EXACT), words(&text));
             let split = Analysis { split: true, ..Analysis::EXACT };
             prop_assert_eq!(terms(&text, split).concat(), words(&text).concat());
-            for analysis in Analysis::ALL {
+            for analysis in Analysis::all() {
                 for term in terms(&text, analysis) {
                     prop_assert!(!term.is_empty());
                     // To analyse a term again changes at most its form, and cuts nothing.

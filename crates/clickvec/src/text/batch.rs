@@ -145,9 +145,9 @@ impl Batch {
         self.pack(block_texts);
     }
 
-    /// [`Batch::fill`] for an encoder whose threads have other work: blocks are as large as possible, because products of
-    /// few rows are slow.
-    pub(crate) fn fill_whole<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
+    /// Fills it like [`Batch::fill`], for an encoder whose threads have other work: blocks are as large as possible, because
+    /// products of few rows are slow.
+    pub(crate) fn fill_all<'a>(&mut self, texts: impl Iterator<Item = &'a [WordId]>, words: &impl WordFeatures) {
         self.fill_words(texts, words);
         self.pack(|_| BLOCK_TEXTS);
     }

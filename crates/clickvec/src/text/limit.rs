@@ -1,8 +1,8 @@
-//! How much of a text an encoder reads.
+//! The limit of the words that an encoder reads of a text.
 
 use serde::{Deserialize, Serialize};
 
-use super::words::{WordBuffer, for_each_word};
+use super::words::{TextConfig, WordBuffer};
 
 /// The treatment of a text's words beyond the limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub enum Tail {
     Merge,
 }
 
-/// What joins the words of a merged tail. No word contains it.
+/// The character that joins the words of a merged tail. No word contains it.
 pub(crate) const JOINT: char = ' ';
 
 /// The number of a text's words that are read.
@@ -24,8 +24,10 @@ pub(crate) const JOINT: char = ' ';
 pub struct WordLimit {
     /// The most words that an encoder gets, at least 1.
     pub words: usize,
-    /// What becomes of the words beyond them.
+    /// The treatment of the words beyond them.
     pub tail: Tail,
+    /// How a text becomes words.
+    pub text: TextConfig,
 }
 
 impl WordLimit {
@@ -35,7 +37,7 @@ impl WordLimit {
         let mut tail = std::mem::take(&mut buffer.tail);
         tail.clear();
         let mut words = 0;
-        for_each_word(text, buffer, |each| {
+        self.text.for_each_word(text, buffer, |each| {
             words += 1;
             match self.tail {
                 _ if words < self.words => word(each),
@@ -69,7 +71,7 @@ impl<S: AsRef<str>> Words for S {
     }
 }
 
-/// Some of the words that an encoder got of a text, a merged tail still one word. No limit applies to them again.
+/// Words that an encoder read of a text; a merged tail is still one word. No limit applies to them again.
 #[derive(Debug, Clone)]
 pub struct ReadWords<'t>(pub(crate) Vec<&'t str>);
 
@@ -93,7 +95,7 @@ mod tests {
     fn the_tail_is_the_last_of_the_words() {
         let mut buffer = WordBuffer::default();
         let mut check = |words: usize, tail: Tail, text: &str, expected: &[&str]| {
-            let (found, all) = read(WordLimit { words, tail }, text, &mut buffer);
+            let (found, all) = read(WordLimit { words, tail, text: TextConfig::default() }, text, &mut buffer);
             assert_eq!(found, expected, "{words} words of {text:?}, {tail:?}");
             assert_eq!(all, super::super::words(text).len());
         };

@@ -13,4 +13,4 @@ pub(crate) use limit::JOINT;
 pub use limit::{ReadWords, Tail, WordLimit, Words};
 pub(crate) use trigram::trigrams_in;
 pub use trigram::{Dictionary, Feature, Trigram, WordHash, for_each_trigram};
-pub use words::{WordBuffer, for_each_word, words};
+pub use words::{Accents, TextConfig, Tokens, WordBuffer, for_each_word, is_invisible, words};

@@ -1,7 +1,7 @@
 //! Word hashing: a word becomes counts of the letter trigrams of `#word#`, as in the papers.
 
 use super::limit::JOINT;
-use super::words::{WordBuffer, for_each_word};
+use super::words::{TextConfig, WordBuffer};
 use crate::math::sparse::RowCount;
 use clickvec_tables::{Result, damaged};
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ const BITS: u32 = 21;
 pub struct Trigram(u64);
 
 impl Trigram {
-    /// The trigram of three characters.
+    /// Returns the trigram of three characters.
     pub fn from_chars([a, b, c]: [char; 3]) -> Trigram {
         Trigram(u64::from(a) << (2 * BITS) | u64::from(b) << BITS | u64::from(c))
     }
@@ -107,6 +107,8 @@ pub struct Dictionary {
     words: Vec<WordHash>,
     /// The place of each word in `words`.
     word_positions: HashMap<WordHash, u32, BuildHasherDefault<FoldedHasher>>,
+    /// How texts become words.
+    text: TextConfig,
 }
 
 impl Dictionary {
@@ -185,6 +187,11 @@ impl Dictionary {
         Ok(self)
     }
 
+    /// This dictionary for texts that become words in this way.
+    pub(crate) fn of_texts(self, text: TextConfig) -> Dictionary {
+        Dictionary { text, ..self }
+    }
+
     /// Returns the number of trigrams and words (V in the papers, which have no words).
     pub fn len(&self) -> usize {
         self.trigrams.len() + self.words.len()
@@ -213,7 +220,7 @@ impl Dictionary {
     /// Returns whether it has at least one trigram of the text's words. Otherwise the text's vector means nothing.
     pub fn knows_a_word(&self, text: &str) -> bool {
         let mut known = false;
-        for_each_word(text, &mut WordBuffer::default(), |word| {
+        self.text.for_each_word(text, &mut WordBuffer::default(), |word| {
             if !known {
                 for_each_trigram(word, |trigram| known |= self.ids.contains_key(&trigram));
             }

@@ -1,11 +1,50 @@
 //! The definition of a word. Every part of the program uses this one function.
 //!
-//! A text is normalised to NFKC, lower-cased, and normalised to NFKC again. Then apostrophes and zero-width characters
-//! are deleted. Letters, marks and numbers are kept. An ideograph is a word of its own, with the marks that follow it.
-//! Every other character separates words.
+//! A text is normalised to NFKC, lower-cased, and normalised to NFKC again. Then apostrophes and zero-width characters are
+//! deleted. Letters, marks and numbers form words. An ideograph is a word of its own, with the marks that follow it. Every other
+//! character separates words. A model may have another rule, its [`TextConfig`].
 
+use serde::{Deserialize, Serialize};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+
+use crate::fields::fields;
+
+fields! {
+    /// How texts become words.
+    #[derive(Copy, Default, Eq)]
+    pub struct TextConfig {
+        /// The treatment of accents: `keep`, or `fold`, which reads é as e, ø as o and ß as ss.
+        pub accents: Accents,
+        /// The rule of words: `words`, letters and numbers side by side, and each ideograph; or, as in the papers, what white space
+        /// separates: `spaces`, or `spaces-without-punctuation`, of which only letters and numbers stay, as for the CLSM.
+        pub tokens: Tokens,
+    }
+}
+
+/// The treatment of accents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accents {
+    /// They tell words apart.
+    #[default]
+    Keep,
+    /// Letters have none.
+    Fold,
+}
+
+/// The rule by which a text is cut into words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tokens {
+    /// Letters, marks and numbers form words, and each ideograph is one.
+    #[default]
+    Words,
+    /// White space separates words.
+    Spaces,
+    /// White space separates words, and only their letters, marks and numbers stay.
+    SpacesWithoutPunctuation,
+}
 
 /// The working memory of [`for_each_word`], reused from text to text.
 #[derive(Debug, Default)]
@@ -23,21 +62,41 @@ pub struct WordBuffer {
 /// The time is linear in the length of `text`. Nothing is allocated once `buffer` fits the longest text, except for a
 /// text with a capital sigma, whose lower case depends on its neighbours.
 pub fn for_each_word(text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
-    if text.is_ascii() {
-        ascii_words(text, &mut buffer.text, word);
-    } else {
-        unicode_words(text, buffer, word);
+    TextConfig::USUAL.for_each_word(text, buffer, word);
+}
+
+impl TextConfig {
+    /// The usual rule.
+    pub const USUAL: TextConfig = TextConfig { accents: Accents::Keep, tokens: Tokens::Words };
+
+    /// Calls `word` with each word of `text`, in order, as [`for_each_word`] does for the usual rule.
+    pub fn for_each_word(self, text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
+        if text.is_ascii() && self.tokens == Tokens::Words {
+            ascii_words(text, &mut buffer.text, word);
+        } else {
+            unicode_words(text, self, buffer, word);
+        }
+    }
+
+    /// Returns the words of `text`, in order.
+    pub fn words(self, text: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        self.for_each_word(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
+        words
+    }
+
+    /// Returns whether this is the usual rule, which files omit.
+    pub(crate) fn is_usual(&self) -> bool {
+        *self == TextConfig::USUAL
     }
 }
 
 /// Returns the words of `text`, in order: `12`, `gauge`, `tub` and `wont` of "12-Gauge tub won't".
 pub fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    for_each_word(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
-    words
+    TextConfig::USUAL.words(text)
 }
 
-/// ASCII is already normalised, so lower-casing in place and slicing are enough.
+/// Splits an ASCII text. It is already normalised, so lower-casing in place and slicing are enough.
 fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
     lower.clear();
     lower.push_str(text);
@@ -61,7 +120,7 @@ fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
     }
 }
 
-fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) {
+fn unicode_words(text: &str, config: TextConfig, buffer: &mut WordBuffer, mut word: impl FnMut(&str)) {
     let WordBuffer { text: normal, scratch, .. } = buffer;
     normalize(text, scratch);
     lower_case(scratch, normal);
@@ -71,12 +130,16 @@ fn unicode_words(text: &str, buffer: &mut WordBuffer, mut word: impl FnMut(&str)
         scratch.extend(normal.nfkc());
         std::mem::swap(normal, scratch);
     }
+    if config.accents == Accents::Fold {
+        fold_accents(normal, scratch);
+        std::mem::swap(normal, scratch);
+    }
 
     let current = scratch;
     current.clear();
     let mut after_ideograph = false;
     for c in normal.chars() {
-        match kind(c) {
+        match config.tokens.class(c) {
             CharacterClass::Mark => current.push(c),
             CharacterClass::Letter => {
                 if after_ideograph {
@@ -107,6 +170,31 @@ fn flush(current: &mut String, word: &mut impl FnMut(&str)) {
     }
 }
 
+/// Letters with a stroke, and ligatures, which Unicode does not take apart.
+const FOLDED: [(char, &str); 10] = [
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('ð', "d"),
+    ('ø', "o"),
+    ('þ', "th"),
+    ('đ', "d"),
+    ('ħ', "h"),
+    ('ı', "i"),
+    ('ł', "l"),
+    ('œ', "oe"),
+];
+
+/// Writes a text in lower case to `out` without the accents of its letters. The marks of other scripts stay.
+pub(super) fn fold_accents(text: &str, out: &mut String) {
+    out.clear();
+    for c in text.nfd().filter(|c| !('\u{300}'..='\u{36F}').contains(c)).nfc() {
+        match FOLDED.iter().find(|(letter, _)| *letter == c) {
+            Some((_, folded)) => out.push_str(folded),
+            None => out.push(c),
+        }
+    }
+}
+
 fn normalize(text: &str, out: &mut String) {
     out.clear();
     if is_nfkc_quick(text.chars()) == IsNormalized::Yes {
@@ -116,7 +204,7 @@ fn normalize(text: &str, out: &mut String) {
     }
 }
 
-/// `str::to_lowercase` into `out`. Only Σ needs its context, because it becomes ς at the end of a word.
+/// Writes `str::to_lowercase` of `text` to `out`. Only Σ needs its context, because it becomes ς at the end of a word.
 fn lower_case(text: &str, out: &mut String) {
     out.clear();
     if text.contains('Σ') {
@@ -141,6 +229,22 @@ enum CharacterClass {
     Separator,
 }
 
+impl Tokens {
+    fn class(self, c: char) -> CharacterClass {
+        match self {
+            Tokens::Words => kind(c),
+            _ if c.is_whitespace() || c.is_control() => CharacterClass::Separator,
+            _ if is_invisible(c) => CharacterClass::Deleted,
+            Tokens::SpacesWithoutPunctuation
+                if matches!(kind(c), CharacterClass::Deleted | CharacterClass::Separator) =>
+            {
+                CharacterClass::Deleted
+            }
+            _ => CharacterClass::Mark,
+        }
+    }
+}
+
 fn kind(c: char) -> CharacterClass {
     if c.is_ascii() {
         return match c {
@@ -149,7 +253,7 @@ fn kind(c: char) -> CharacterClass {
             _ => CharacterClass::Separator,
         };
     }
-    if is_deleted(c) {
+    if matches!(c, '\u{2019}' | '\u{2BC}' | '\u{FF07}') || is_invisible_letter(c) {
         return CharacterClass::Deleted;
     }
     if is_ideograph(c) {
@@ -163,14 +267,19 @@ fn kind(c: char) -> CharacterClass {
     }
 }
 
-/// Apostrophes, and the zero-width characters that are not of category Cf (`Format`).
-fn is_deleted(c: char) -> bool {
+/// Returns whether nobody sees a character: one of category Cf (zero-width characters, soft hyphens, direction marks), a grapheme
+/// joiner, a variation selector or a filler. Words, queries and users are compared without them.
+pub fn is_invisible(c: char) -> bool {
+    !c.is_ascii() && (is_invisible_letter(c) || c.general_category() == GeneralCategory::Format)
+}
+
+/// Returns whether an invisible character is a letter or a mark by category. An emoji with a selector must not leave a word that
+/// consists of the selector.
+fn is_invisible_letter(c: char) -> bool {
     matches!(
         c,
-        '\u{2019}' | '\u{2BC}' | '\u{FF07}'
-        // The grapheme joiner and the variation selectors are marks by category but invisible. An emoji with a
-        // selector must not leave a word that consists of the selector.
-        | '\u{34F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}'
+        '\u{34F}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180D}' | '\u{180F}'
+        | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}' | '\u{E0100}'..='\u{E01EF}'
     )
 }
 
@@ -204,7 +313,7 @@ mod tests {
 
     fn by_unicode_path(text: &str) -> Vec<String> {
         let mut words = Vec::new();
-        unicode_words(text, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
+        unicode_words(text, TextConfig::USUAL, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
         words
     }
 
@@ -294,9 +403,33 @@ mod tests {
 
     #[test]
     fn zero_width_characters_are_deleted() {
-        for c in ['\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}', '\u{AD}', '\u{200E}', '\u{34F}'] {
+        for c in "\u{200B}\u{200C}\u{200D}\u{2060}\u{FEFF}\u{AD}\u{200E}\u{34F}\u{61C}\u{180E}\u{3164}\u{FFA0}".chars()
+        {
             check(&format!("zero{c}width {c}"), &["zerowidth"]);
         }
+    }
+
+    #[test]
+    fn accents_are_folded() {
+        let folded = |text: &str| TextConfig { accents: Accents::Fold, ..TextConfig::USUAL }.words(text);
+        assert_eq!(folded("Café CAFE\u{301} Ångström Straße"), ["cafe", "cafe", "angstrom", "strasse"]);
+        assert_eq!(
+            folded("Łódź Ørsted Œuvre İSTANBUL ệ ή \u{301}"),
+            ["lodz", "orsted", "oeuvre", "istanbul", "e", "η"]
+        );
+        // Marks of other scripts are letters of theirs.
+        let others = "हिन्दी שָׁלוֹם 서울 ガス أب";
+        assert_eq!(folded(others), words(others));
+    }
+
+    #[test]
+    fn the_papers_cut_at_white_space() {
+        let text = "Won't  C++,\u{3000}12-Gauge\tcaf\u{E9} 北京 a\u{200B}b ?!\u{0}x";
+        let spaces = ["won't", "c++,", "12-gauge", "café", "北京", "ab", "?!", "x"];
+        assert_eq!(TextConfig { tokens: Tokens::Spaces, ..TextConfig::USUAL }.words(text), spaces);
+        let plain = ["wont", "c", "12gauge", "cafe", "北京", "ab", "x"];
+        let clsm = TextConfig { accents: Accents::Fold, tokens: Tokens::SpacesWithoutPunctuation };
+        assert_eq!(clsm.words(text), plain);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How closely a model's similarities follow its teacher's.
+//! The agreement of a model's similarities with its teacher's.
 
 use std::cmp::Ordering;
 
@@ -101,7 +101,7 @@ impl Probe {
     }
 }
 
-/// Pearson's correlation of the ranks. Tied numbers get the mean of their ranks. If all numbers of a side are tied, the
+/// Returns Pearson's correlation of the ranks. Tied numbers get the mean of their ranks. If all numbers of a side are tied, the
 /// result is 0.
 fn spearman(a: &[f32], b: &[f32]) -> f64 {
     let (a, b) = (ranks(a), ranks(b));

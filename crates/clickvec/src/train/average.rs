@@ -1,7 +1,7 @@
 //! Averages of the weights before and after a stage.
 //!
-//! What a stage learns makes a model better at that and forgets some of what its first weights knew of other texts. A weighted mean of the
-//! two often has both (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
+//! A stage makes a model better at what it learns, and the model forgets some of what its first weights knew of other texts. A
+//! weighted mean of the two often has both (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
 
 use super::least_squares::Start;
 use super::start::encoders;

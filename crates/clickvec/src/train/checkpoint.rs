@@ -31,7 +31,7 @@ pub(super) struct Progress {
     pub(super) pairs: u64,
     /// Sum of the losses of these pairs.
     pub(super) loss: f64,
-    /// Those of these pairs that had no negative.
+    /// Pairs in these minibatches that had no negative.
     pub(super) without_negatives: u64,
     /// The best epoch by validation, and its score.
     pub(super) best: Option<(u32, f64)>,
@@ -110,10 +110,11 @@ pub(super) fn save(
     write_for(&path(output), output, &header, all)
 }
 
-/// What comes before the names of a stage's first weights.
+/// The prefix of the names of a stage's first weights.
 const FIRST: &str = "first.";
 
-/// Returns the weights and optimiser states of all towers, and the stage's first weights if they are kept, as entries of the file.
+/// Returns the weights and optimiser states of all towers, and the stage's first weights if they are needed, as entries of the
+/// file.
 fn all_entries<'a>(towers: &'a [TowerState<'_>], first: &[&'a [Tensor]]) -> Vec<Entry<'a>> {
     let mut all = Vec::new();
     for (prefix, tensors) in prefixes(first.len() == 1).into_iter().zip(first) {
@@ -136,19 +137,19 @@ fn all_entries<'a>(towers: &'a [TowerState<'_>], first: &[&'a [Tensor]]) -> Vec<
     all
 }
 
-/// What a checkpoint says of the run.
+/// The state of a run in its checkpoint.
 pub(super) struct Resumed {
     pub(super) progress: Progress,
     /// The fingerprint of the model in `.partial`, if the run has kept one.
-    pub(super) kept: Option<String>,
+    pub(super) partial: Option<String>,
     /// The weights that the stage began with, if its models need them.
     pub(super) first: Option<Vec<Vec<Tensor>>>,
 }
 
-/// What to do about a checkpoint with contents that no run writes.
+/// The help for a checkpoint with contents that no run writes.
 const CHANGED: &str = "the file was changed or damaged, start the training anew";
 
-/// Returns what the run records of itself whose checkpoint is next to `output`. The states are not read.
+/// Returns the record of the run whose checkpoint is next to `output`, without reading the states.
 pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
     let path = path(output);
     let file = TensorFile::open(&path)?;
@@ -188,7 +189,7 @@ pub(super) fn load(
             .help(CHANGED),
         ));
     }
-    let best = kept_model(output, &path, run, header.progress.kept)?;
+    let best = stored_model(output, &path, run, header.progress.kept)?;
     let states = read(&tensors, header.updates, &learner.states()).map_err(here)?;
     let first = read_first(&tensors, &states).map_err(here)?;
     let first_of_towers: Vec<&[Tensor]> = first.iter().flatten().map(Vec::as_slice).collect();
@@ -202,12 +203,12 @@ pub(super) fn load(
         begin(stage, learner);
     }
     learner.restore(header.updates, states);
-    Ok(Resumed { progress: header.progress, kept: best, first })
+    Ok(Resumed { progress: header.progress, partial: best, first })
 }
 
 /// Checks the model in `.partial` and returns its fingerprint. It becomes the output if no better epoch follows, so it
 /// must be whole, belong to this run and be of `epoch` or later.
-fn kept_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32) -> Result<Option<String>> {
+fn stored_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u32) -> Result<Option<String>> {
     if epoch == 0 {
         return Ok(None);
     }
@@ -237,7 +238,7 @@ pub(super) struct Difference {
     expected: String,
     found: String,
     help: &'static str,
-    /// How a model of the other run differs.
+    /// The difference of a model of the other run.
     model: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a training run reports while it runs. These are numbers; showing them is up to the caller.
+//! The events that a training run reports. These are numbers; showing them is up to the caller.
 
 use serde::{Serialize, Serializer};
 
@@ -18,7 +18,7 @@ pub enum Event {
     },
     /// The log has been read.
     Log {
-        /// What the log contains.
+        /// The statistics of the log.
         #[serde(flatten)]
         statistics: LogStatistics,
         /// Lines of the clicks that were left out.
@@ -110,8 +110,8 @@ pub struct EpochReport {
     /// The score of the validation. Serialized, its figures.
     #[serde(skip_serializing_if = "has_no_figures", serialize_with = "figures")]
     pub validation: Option<Score>,
-    /// How closely the model's similarities follow the teacher's, if there is one that knows some queries (titles, if there are
-    /// no clicks) and at least two titles.
+    /// The agreement of the model's similarities with the teacher's, if there is a teacher that knows some queries (titles, if
+    /// there are no clicks) and at least two titles.
     #[serde(rename = "teacher", skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
     /// The share of the variance of the titles' vectors that the projection of the members keeps, if there is one.
@@ -128,8 +128,7 @@ fn lines<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S::Er
 
 /// Serializes [`lines`] of several files.
 fn lines_of_all<S: Serializer>(skipped: &[Skipped], serializer: S) -> Result<S::Ok, S::Error> {
-    let lines = skipped.iter().flat_map(|file| &file.first);
-    serializer.collect_seq(lines.map(|line| format!("line {}: {}", line.line, line.reason)))
+    serializer.collect_seq(skipped.iter().flat_map(Skipped::shown))
 }
 
 fn has_no_figures(score: &Option<Score>) -> bool {

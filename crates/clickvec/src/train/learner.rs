@@ -34,7 +34,7 @@ pub(super) struct Members {
 }
 
 impl Learner {
-    /// Starts a stage from the given weights, those of the query tower and of the title tower, or of one for both.
+    /// Starts a stage from the weights of the query tower and of the title tower, or of one for both.
     pub(super) fn new(stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Learner {
         let (config, optimizer) = (&stage.config, stage.optimizer());
         let Some(encoder) = config.encoder.member() else {
@@ -70,8 +70,8 @@ impl Learner {
         self.members()[0].updates()
     }
 
-    /// Returns how many minibatches to hand over at a time. With more than one, members need not wait for each other after each of
-    /// them.
+    /// Returns the number of minibatches to hand over at a time. With more than one, members need not wait for each other after
+    /// each of them.
     pub(super) fn at_a_time(&self) -> usize {
         match self {
             Learner::Single(_) => 1,

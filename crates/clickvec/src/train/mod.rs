@@ -44,7 +44,7 @@ pub use crate::settings::{
     Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,
     documentation, reference,
 };
-pub use crate::text::Tail;
+pub use crate::text::{Accents, Tail, TextConfig, Tokens};
 pub use crate::views::Views;
 
 use crate::clicks::Storage;
@@ -92,8 +92,8 @@ pub struct TrainOptions<'a> {
     /// The judge of the model after every epoch. If queries are to be held out and the log has too few of them, it is not used,
     /// and the last epoch is kept.
     pub validation: Option<Validation<'a>>,
-    /// The folder for the log's temporary files, which keep memory from growing with the log. The default is the
-    /// folder of the output; without an output the log is kept in memory.
+    /// The folder for the log's temporary files, so that memory does not grow with the log. The default is the folder of the
+    /// output; without an output the log stays in memory.
     pub scratch: Option<&'a Path>,
     /// The share of queries that the source of the clicks leaves out, if it does; the model records it. See
     /// `Window` of clickvec-eval.
@@ -200,9 +200,8 @@ pub fn train(
 /// The same seed, pairs, program and instruction level give the same bytes, at any number of threads and after any
 /// number of interruptions.
 ///
-/// When `on_event` breaks, the run ends as [`train`] does or, if that was the last minibatch of its epoch, after the
-/// epoch. With checkpoints on, it writes one then, so that nothing is lost. Whatever was at the output stays in any
-/// case.
+/// When `on_event` breaks, the run ends as [`train`] does or, if that was the last minibatch of its epoch, after the epoch. With
+/// checkpoints on, it writes one then, so that nothing is lost. A file at the output stays in any case.
 ///
 /// # Errors
 /// Those of [`train`], of which [`ErrorKind::NotFinite`] leaves the model of the last good epoch; [`ErrorKind::Mismatch`] if the run
@@ -274,7 +273,7 @@ fn check_settings(config: &TrainConfig, clicks: &ClickSource<'_>, options: &Trai
     options.init.map_or(Ok(()), |init| check_init(config, init))
 }
 
-/// Returns the error of a setting that does not fit what there is to learn from.
+/// Returns the error of a setting that does not fit the training data.
 fn setting_error(name: &'static str, expected: &'static str, found: impl Into<String>) -> Error {
     clickvec_tables::Error::expected(ErrorKind::Setting, expected, found.into()).within(name)
 }
@@ -305,6 +304,13 @@ fn check_init(config: &TrainConfig, init: &Model) -> Result<()> {
         let error =
             clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, encoder_text(init.encoder_config()));
         return Err(error.help("begin with another or train its encoder"));
+    }
+    let text = init.training().config.text;
+    if text != config.text {
+        let [expected, found] = [config.text, text].map(|text| crate::fields::shown(&crate::fields::json(&text)));
+        let expected = format!("an initial model with {expected}");
+        let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, found);
+        return Err(error.help("leave the settings of texts to it"));
     }
     if config.shared_towers && !init.shared_towers() {
         let expected = "an initial model with one tower for queries and titles";

@@ -82,9 +82,9 @@ impl Projection {
 
 /// The principal components of some vectors.
 pub(super) struct Principal {
-    /// Orthogonal directions of length 1, those that keep most first.
+    /// Orthogonal directions of length 1, those with the largest squares first.
     pub(super) directions: Vec<Vec<f64>>,
-    /// What each keeps of the vectors' squared lengths.
+    /// The part of the vectors' squared lengths along each direction.
     pub(super) squares: Vec<f64>,
     /// The share of the variance, which is measured from the mean, that all directions keep: 1 if there is none.
     share: f64,
@@ -145,7 +145,7 @@ mod tests {
         directions.iter().map(|direction| dot(direction, &wide(vector))).collect()
     }
 
-    /// Σ (x − mean)² over all numbers of all vectors.
+    /// Returns Σ (x − mean)² over all numbers of all vectors.
     fn deviation(vectors: &[Vec<f64>]) -> f64 {
         let mean = |i: usize| vectors.iter().map(|vector| vector[i]).sum::<f64>() / vectors.len() as f64;
         (0..vectors[0].len()).map(|i| vectors.iter().map(|vector| (vector[i] - mean(i)).powi(2)).sum::<f64>()).sum()

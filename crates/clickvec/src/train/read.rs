@@ -1,4 +1,4 @@
-//! What a run reads before it learns: pairs, titles and teachers.
+//! The inputs of a run: pairs, titles and teachers.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use crate::model::Model;
 use crate::settings::TrainConfig;
 use clickvec_tables::Result;
 
-/// Reads the training pairs and the teachers, and reports what they contain.
+/// Reads the training pairs and the teachers, and reports their contents.
 pub(super) fn read(
     config: &TrainConfig,
     clicks: ClickSource<'_>,
@@ -21,6 +21,7 @@ pub(super) fn read(
         weighting: config.weighting,
         max_words: config.max_words,
         tail: config.tail,
+        text: config.text,
         max_trigrams: config.max_trigrams,
         word_count: config.word_count,
         titles: options.titles,

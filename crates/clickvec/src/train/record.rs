@@ -1,11 +1,11 @@
-//! What a model records of the run that trained it.
+//! A model's record of the run that trained it.
 
 use super::TrainOptions;
 use crate::clicks::{ClickLog, Taught};
 use crate::math::Level;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 
-/// Returns what every model of this run records, except for its epoch.
+/// Returns the record of this run, without the epoch of a model.
 pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOptions<'_>) -> TrainingRecord {
     let has_a_say = config.keep != Keep::Last || config.patience.is_some();
     let validation = options.validation.as_ref().filter(|_| has_a_say);
@@ -26,7 +26,7 @@ pub(super) fn record(config: &TrainConfig, log: &ClickLog, options: &TrainOption
     }
 }
 
-/// Returns a fingerprint of what the teacher says of the log, if there is one.
+/// Returns a fingerprint of the teacher's vectors and scores for the log, if there are any.
 fn teacher(log: &ClickLog) -> Option<String> {
     let vectors = log.taught().map(Taught::fingerprint);
     let scores = log.scored().map(|scored| scored.fingerprint().rotate_left(1));

@@ -1,7 +1,11 @@
 //! The settings of a run, from those that a user set and from what there is to learn from.
 
+use std::path::PathBuf;
+
 use clickvec_tables::{Error, ErrorKind, Result};
 
+use crate::clicks::Teacher;
+use crate::encoder::State;
 use crate::model::Model;
 use crate::settings::{Keep, Overrides, TeacherConfig, TeacherStart, TitleConfig, TrainConfig};
 
@@ -11,7 +15,7 @@ const HELD_OUT: f32 = 0.1;
 /// γ of a teacher that has scores alone.
 const GAMMA_OF_SCORES: f32 = 10.0;
 
-/// What a model is learnt from and judged by, as far as its settings depend on it.
+/// The data that a model is trained on and judged by, as far as its settings depend on it.
 #[derive(Clone, Copy, Default)]
 pub struct Inputs<'a> {
     /// Whether there are judged titles for validation.
@@ -31,6 +35,12 @@ pub struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
+    /// Sets what the files of a teacher have: vectors, scores or both.
+    pub fn with_teacher(self, files: &[PathBuf]) -> Self {
+        let scores = files.iter().filter(|path| Teacher::is_score_file(path)).count();
+        Inputs { vectors: files.len() > scores, scores: scores > 0, ..self }
+    }
+
     /// Returns whether the pairs of a teacher's scores take the place of clicks.
     fn scores_alone(&self) -> bool {
         self.scores && !self.clicks
@@ -56,6 +66,7 @@ impl Inputs<'_> {
         if let Some(init) = self.init {
             base.encoder = init.encoder_config().clone();
             base.word_count = init.training().config.word_count;
+            base.text = init.training().config.text;
         }
         base.titles = self.titles.then(TitleConfig::default);
         base.teacher = (self.vectors || self.scores).then(TeacherConfig::default);
@@ -128,7 +139,7 @@ impl Inputs<'_> {
         ];
         let new_weights: (bool, &[&str], &str, &str) = (
             !is_new,
-            &["init_range", "teacher.start", "teacher.start_share"],
+            &["init_range", "forget_bias", "teacher.start", "teacher.start_share"],
             "new weights",
             "those of the initial model",
         );
@@ -153,6 +164,12 @@ impl Inputs<'_> {
         if is_fitted && !config.encoder.adds_up() {
             let expected = "an LSTM of one layer without a forget gate for least-squares".to_owned();
             return refuse("teacher.start", expected, &config.encoder.to_string());
+        }
+        let forgets =
+            config.encoder.description().gates.iter().any(|gate| matches!(gate, State::ForgetGate | State::UpdateGate));
+        if !forgets && overrides.has("forget_bias") {
+            let expected = "an encoder with forget or update gates, on which it acts".to_owned();
+            return refuse("forget_bias", expected, &config.encoder.to_string());
         }
         if is_fitted && overrides.has("init_range") {
             return refuse("init_range", "random weights, on which it acts".to_owned(), "teacher.start=least-squares");

@@ -38,13 +38,13 @@ pub(super) struct Run<'a, 'v> {
     validation: Option<Validation<'v>>,
     /// The sample on which the model is compared with its teacher, if it has one that knows queries and titles.
     probe: Option<Probe>,
-    /// The share of a stage's first weights in its models, if the run keeps any of them.
+    /// The share of a stage's first weights in its models, if the run averages with them.
     first_share: Option<f32>,
-    /// The first weights of the current stage, unless nothing or only random numbers would be kept.
+    /// The first weights of the current stage, if they are averaged with and not random.
     average: Option<Average>,
-    /// What the run started from, until it is told.
+    /// The event of the start, until it is sent.
     start: Option<Event>,
-    /// What makes the projection of each epoch's model, if the encoder has one.
+    /// The fit of the projection of each epoch's model, if the encoder has one.
     projection: Option<Projection>,
     output: Option<&'a Output<'a>>,
     /// The model to keep so far, if there is no output.
@@ -114,11 +114,11 @@ impl<'a, 'v> Run<'a, 'v> {
         let begin = |stage: usize, learner: &mut Learner| {
             *learner = Learner::new(&stages[stage], encoders(config, log, learner.snapshot()));
         };
-        let Resumed { progress, kept, first } =
+        let Resumed { progress, partial, first } =
             checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
         let average = |(share, first)| Average::new(share, config, log, first);
         self.average = self.first_share.zip(first).map(average);
-        (self.progress, self.fingerprint) = (progress, kept);
+        (self.progress, self.fingerprint) = (progress, partial);
         let stage = self.stage();
         let epoch = self.progress.epoch - stage.before + 1;
         Ok(Event::Resumed { section: stage.section, epoch, minibatch: self.progress.minibatch })

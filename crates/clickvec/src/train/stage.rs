@@ -61,7 +61,7 @@ impl Stage<'_> {
         self.minibatches.per_epoch() * u64::from(self.config.epochs)
     }
 
-    /// Returns how gradients change weights, with the schedule for all updates of this stage.
+    /// Returns the optimiser's configuration, with the schedule for all updates of this stage.
     pub(super) fn optimizer(&self) -> OptimizerConfig {
         OptimizerConfig {
             kind: self.config.optimizer,

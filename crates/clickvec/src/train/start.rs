@@ -35,7 +35,7 @@ pub(super) fn initial_towers(
     };
     let (queries, titles) =
         ((statistics.query_words, statistics.query_trigrams), (statistics.title_words, statistics.title_trigrams));
-    // Both towers read titles without a click. If there are no clicks, these titles are all there is.
+    // Both towers read titles without a click. If there are no clicks, all titles are such.
     let alone = &statistics.titles;
     // The other figures include pairs that are not learnt.
     let pairs = statistics.pairs + statistics.held_out + statistics.alone;
@@ -54,7 +54,7 @@ pub(super) fn initial_towers(
         let side = prefix.trim_end_matches('.');
         // Gates and recurrent weights that are not small would undo the start.
         let range = if start.is_some() { InitRange::Uniform(SMALL) } else { config.init_range };
-        initialize(&mut *encoder, &members, side, statistics, range, config.seed);
+        initialize(&mut *encoder, &members, side, statistics, range, config.forget_bias, config.seed);
         if let Some(start) = start {
             start.set(&mut *encoder);
         }

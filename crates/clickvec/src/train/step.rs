@@ -60,7 +60,8 @@ impl Towers {
         Towers { config, towers, loss: Loss::default(), room: 0 }
     }
 
-    /// Checks that there is memory for the states and gradients of a minibatch, which were asked for already if one was as large.
+    /// Checks that there is memory for the states and gradients of a minibatch, which is allocated already if an earlier one was
+    /// as large.
     fn room_for(&mut self, minibatch: &Minibatch) -> Result<()> {
         let batches: &[&Batch] = match self.towers.len() {
             1 => &[&minibatch.queries],

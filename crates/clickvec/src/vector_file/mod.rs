@@ -3,10 +3,8 @@
 //! trusted: memory grows with what was read, not with what a header promises.
 
 pub mod fault;
-mod json;
 mod npy;
-#[cfg(feature = "parquet")]
-mod parquet;
+mod table;
 
 use std::io::{self, BufRead, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clickvec_tables::files;
 use clickvec_tables::memory::NoRoom;
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::is_parquet;
+use clickvec_tables::table::{Format, Options, Table, is_parquet};
 use clickvec_tables::{Error, Result};
 use clickvec_tables::{FoundLine, Lines};
 use fault::{MEND, VectorPlace, malformed};
@@ -27,6 +25,8 @@ const PREFIX: usize = 1 << 16;
 const MAX_WORD: usize = 1 << 16;
 /// The longest number of a text file, including the space before it.
 const MAX_NUMBER: usize = 64;
+/// The longest line of JSON.
+const MAX_JSON_LINE: usize = MAX_TEXT + MAX_NUMBER * MAX_DIMENSION;
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 1 << 20;
 
@@ -50,6 +50,8 @@ pub enum Stop {
     Io(io::Error),
     /// Memory is short.
     NoRoom(NoRoom),
+    /// A table could not be read.
+    Table(Error),
 }
 
 impl From<io::Error> for Stop {
@@ -61,6 +63,12 @@ impl From<io::Error> for Stop {
 impl From<NoRoom> for Stop {
     fn from(fault: NoRoom) -> Stop {
         Stop::NoRoom(fault)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Table(error)
     }
 }
 
@@ -77,11 +85,13 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
     let failed = |path: &Path, stop| match stop {
         Stop::Io(source) => Error::io(path, "read", source),
         Stop::NoRoom(fault) => fault.into(),
+        Stop::Table(error) => error,
         Stop::Fault(position, fault) => position.set(fault, path),
     };
     // Parquet is read from its end, which a pipe does not allow.
     if files::first_bytes::<4>(path).is_ok_and(|head| is_parquet(&head)) {
-        read_parquet(path, entries)?.map_err(|stop| failed(path, stop))?;
+        let table = Table::open(path, &Options::default())?;
+        table::read(table, VectorPlace::Row, entries).map_err(|stop| failed(path, stop))?;
         return entries.end().or_else(in_file).map_err(|stop| failed(path, stop));
     }
     let mut source = files::open(path)?;
@@ -95,20 +105,15 @@ pub fn read(path: &Path, entries: &mut impl Entries) -> Result<()> {
             rows.read(files::open(&texts)?, entries)
                 .map_err(|(in_texts, stop)| if in_texts { failed(&texts, stop) } else { failed(path, stop) })?;
         }
-        Form::Json => json::read(source, entries).map_err(|stop| failed(path, stop))?,
+        Form::Json => {
+            let options = Options { format: Some(Format::Json), max_row_bytes: MAX_JSON_LINE, ..Options::default() };
+            let table = Table::read(path, Box::new(source), &options)?;
+            table::read(table, VectorPlace::Line, entries).map_err(|stop| failed(path, stop))?;
+        }
         Form::Text { header } => read_text(source, header, entries).map_err(|stop| failed(path, stop))?,
         Form::Binary(header) => read_binary(source, header, entries).map_err(|stop| failed(path, stop))?,
     }
     entries.end().or_else(in_file).map_err(|stop| failed(path, stop))
-}
-
-#[cfg(feature = "parquet")]
-use parquet::read as read_parquet;
-
-#[cfg(not(feature = "parquet"))]
-fn read_parquet(_: &Path, _: &mut impl Entries) -> Result<Result<(), Stop>> {
-    let help = "write JSON lines, or build with the feature `parquet`";
-    Ok(in_file(malformed("vectors in a form that this program was built for", "Parquet", help)))
 }
 
 /// `titles.txt` for `titles.npy`, compressed or not.

@@ -64,6 +64,10 @@ impl<R: BufRead> Rows<R> {
                 }
             }
             let text = text_of(&mut lines, &mut bytes, row, *rows).map_err(in_texts)?;
+            if let Some(number) = vector.iter().find(|number| !number.is_finite()) {
+                let fault = fault::not_finite(text, number.to_string());
+                return Err(in_rows(Stop::Fault(VectorPlace::Vector(row), fault)));
+            }
             entries.add(text, &vector, VectorPlace::Line(row), true).map_err(in_texts)?;
         }
         if !array.source().fill_buf().map_err(|error| in_rows(error.into()))?.is_empty() {

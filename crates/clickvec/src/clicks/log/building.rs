@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{ClickLog, LogConfig, Record};
 use crate::clicks::hashes::{mix, pair_fingerprint, text_hash, title_fingerprint};
-use crate::clicks::source::{Found, SourcePair};
+use crate::clicks::pairs::{Found, SourcePair};
 use crate::clicks::spool::{Spool, Storage};
 use crate::clicks::statistics::LogStatistics;
 use crate::clicks::word_counts::WordCounts;
@@ -19,12 +19,12 @@ use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, Wo
 use clickvec_tables::Result;
 use clickvec_tables::memory::{NoRoom, bytes_of};
 use clickvec_tables::titles::TitleReader;
-use clickvec_tables::{Error, ErrorKind};
+use clickvec_tables::{Error, ErrorKind, null_text};
 
-/// Where the help of an error about a table points.
+/// The help of errors about a table.
 const SEE_TABLES: &str = "see docs/reference/tables.md";
 
-/// How many broken lines the message of a log without pairs shows.
+/// The number of broken lines shown in the message for a log without pairs or titles.
 const SHOWN_BROKEN: usize = 3;
 
 /// The number of words to remember while a log is read. When it is exceeded, all are forgotten and numbered again. A
@@ -39,7 +39,7 @@ pub(super) struct Building<'a> {
     records: Spool<Record>,
     words: Spool<WordId>,
     clicked: Spool<[u64; 2]>,
-    /// The hashes of query and title of what was shown and not clicked.
+    /// The hashes of query and title of pairs that were shown and not clicked.
     shown: Spool<[u64; 2]>,
     /// The letters of all numbered words, and the number of letters of each.
     letters: Spool<u8>,
@@ -156,7 +156,7 @@ impl Building<'_> {
         let mut reader = TitleReader::open(titles, self.config.field, &[])?;
         let path = reader.path().to_owned();
         let before = self.statistics.titles.titles;
-        let (mut skipped, mut flow) = (Skipped::default(), ControlFlow::Continue(()));
+        let (mut skipped, mut flow) = (Skipped::new(&path), ControlFlow::Continue(()));
         while let Some(found) = reader.next()? {
             match found.title {
                 Ok((_, text)) => {
@@ -173,7 +173,9 @@ impl Building<'_> {
             }
         }
         if flow.is_continue() && self.statistics.titles.titles == before {
-            let error = Error::expected(ErrorKind::Empty, "titles with words", "none");
+            let first: String = skipped.shown().take(SHOWN_BROKEN).map(|line| format!("; {line}")).collect();
+            let found = format!("none ({} broken{first})", skipped.count);
+            let error = Error::expected(ErrorKind::Empty, "titles with words", found);
             return Err(error.help(SEE_TABLES).at(&path));
         }
         self.statistics.titles.skipped += skipped.count;
@@ -181,14 +183,14 @@ impl Building<'_> {
         Ok(flow)
     }
 
-    fn add_title(&mut self, title: &str) -> Result<()> {
+    fn add_title(&mut self, title_text: &str) -> Result<()> {
         if self.interner.len() > REMEMBERED_WORDS || self.interner.bytes() > REMEMBERED_BYTES {
             self.forget_words()?;
         }
-        let (hash, trigrams) = self.read_text(1, title)?;
+        let (hash, trigrams) = self.read_text(1, title_text)?;
         let title = &self.texts[1];
         let words = title.len() as u32;
-        if words == 0 {
+        if words == 0 || null_text(title_text).is_some() {
             self.statistics.titles.without_words += 1;
             return Ok(());
         }
@@ -274,9 +276,10 @@ impl Building<'_> {
         self.statistics.skipped = skipped.count;
         self.statistics.not_clicked = not_clicked;
         let (expected, found) = if self.statistics.pairs == 0 {
+            let line = if skipped.in_memory { "row" } else { "line" };
             let broken = match skipped.count {
-                1 => "1 line was".to_owned(),
-                count => format!("{count} lines were"),
+                1 => format!("1 {line} was"),
+                count => format!("{count} {line}s were"),
             };
             let shown = match not_clicked {
                 0 => String::new(),
@@ -284,8 +287,7 @@ impl Building<'_> {
                 count => format!(", {count} were shown and not clicked"),
             };
             let without_words = self.statistics.without_words;
-            let first = skipped.first.iter().take(SHOWN_BROKEN);
-            let first: String = first.map(|line| format!("; line {}: {}", line.line, line.reason)).collect();
+            let first: String = skipped.shown().take(SHOWN_BROKEN).map(|line| format!("; {line}")).collect();
             let found = format!("none ({broken} broken, {without_words} had a side without words{shown}{first})");
             ("pairs of a query and a title", found)
         } else if !self.weighs {

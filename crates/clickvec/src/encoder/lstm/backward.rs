@@ -214,8 +214,8 @@ impl Span {
         }
     }
 
-    /// For texts that end here, sets `into` to `copies` copies of the gradient of their embedding, and `carry` to
-    /// zeros; both are [texts, copies·H].
+    /// Starts the texts that end here: sets `into` to `copies` copies of the gradient of their embedding, and `carry` to zeros;
+    /// both are [texts, copies·H].
     fn begin_texts(
         &self,
         block: &Block,
@@ -241,7 +241,7 @@ impl Span {
     }
 }
 
-/// One step of the exact backward pass. On entry `d_activation` is ∂L/∂y(t), and `d_cell` is the part of ∂L/∂c(t) from
+/// Computes one step of the exact backward pass. On entry `d_activation` is ∂L/∂y(t), and `d_cell` is the part of ∂L/∂c(t) from
 /// later words. On exit both belong to the step before. `gates` become their errors.
 fn exact_step(
     config: LstmConfig,
@@ -288,7 +288,7 @@ fn last(config: LstmConfig, h: usize) -> usize {
     if config.peephole == Peephole::Full { h * h } else { h }
 }
 
-/// d_cell += errors·W_pᵀ for one gate; a diagonal W_p is a vector.
+/// Adds errors·W_pᵀ of one gate to `d_cell`; a diagonal W_p is a vector.
 fn into_cell(
     kind: Peephole,
     (count, h): (usize, usize),
@@ -309,9 +309,9 @@ fn into_cell(
     }
 }
 
-/// One step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1), the sum Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of
-/// eq. (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the gates, as in the exact form. The buffers are what
-/// arrives at y(t) on each gate's own path, then f∘e, both [texts, G·H], and a product.
+/// Computes one step of the published form. With e_g(t) = δᵍ(t) + f(t + 1)∘e_g(t + 1), the sum Σ_t diag(δᵍ(t))·∂c(t)/∂W_g of eq.
+/// (21)–(40) is Σ_t (e_g(t)∘b_g(t))·(input)ᵀ: errors of the gates, as in the exact form. The buffers are what arrives at y(t) on
+/// each gate's own path, then f∘e, both [texts, G·H], and a product.
 fn per_gate_step(
     config: LstmConfig,
     weights: &Weights<'_>,

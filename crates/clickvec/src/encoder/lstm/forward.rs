@@ -9,18 +9,18 @@ use crate::math::gemm::{Left, Right, Rows, gemm, gemm_onto};
 use crate::math::level::by_level;
 use crate::text::batch::{Batch, Block};
 
-/// What an LSTM reads at a packed row, as rows of its projected inputs.
+/// The rows of its projected inputs that an LSTM reads.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Order<'a> {
     /// The words of texts, in this direction.
     Words(Direction),
-    /// What an LSTM below wrote at the same packed row of the batch: 0, 1, 2, …
+    /// The outputs of the LSTM below at the same packed rows of the batch: 0, 1, 2, …
     Rows(&'a [u32]),
 }
 
 impl<'a> Order<'a> {
     /// Returns the rows to read, one for each packed row of a block.
-    fn of(self, block: &'a Block) -> &'a [u32] {
+    fn words(self, block: &'a Block) -> &'a [u32] {
         match self {
             Order::Words(Direction::Forward) => &block.words,
             Order::Words(Direction::Backward) => &block.reversed,
@@ -29,7 +29,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The forward pass of one LSTM over a batch.
+/// Runs the forward pass of one LSTM over a batch.
 pub(in super::super) fn forward(
     config: LstmConfig,
     tensors: &[Tensor],
@@ -45,7 +45,7 @@ pub(in super::super) fn forward(
     gates.resize(batch.rows() * width);
     let recurrent = Right::from((tensors[RECURRENT].value.data(), width));
     let forward = |block: &Block, gates: &mut [f32], trace: &mut LstmBlockStates| {
-        forward_block(config, tensors, recurrent, block, order.of(block), projected, keep_inputs, gates, trace);
+        forward_block(config, tensors, recurrent, block, order.words(block), projected, keep_inputs, gates, trace);
     };
     for_each_block_with_rows(batch, (gates, width), blocks, forward);
 }

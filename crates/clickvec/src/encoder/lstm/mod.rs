@@ -109,7 +109,7 @@ impl EncoderKind for LstmConfig {
     }
 }
 
-/// Returns what every encoder of LSTMs has.
+/// Returns the description that all encoders of LSTMs share.
 pub(super) fn describe(forget_gate: bool) -> Description {
     let gates: &[State] = if forget_gate {
         &[State::InputGate, State::ForgetGate, State::OutputGate]

@@ -24,12 +24,12 @@ pub(in super::super) struct LstmBlockStates {
     pub(super) cell: Buffer,
     /// y, [rows, H]
     pub(super) activation: Buffer,
-    /// The inputs of the gates' activations, [rows, G·H]; empty unless asked for.
+    /// The inputs of the gates' activations, [rows, G·H]; empty unless requested.
     pub(super) inputs: Buffer,
 }
 
 impl LstmBlockStates {
-    /// y(T) of the text at `slot`.
+    /// Returns y(T) of the text at `slot`.
     pub(in super::super) fn last(&self, block: &Block, slot: usize, cells: usize) -> &[f32] {
         let row = block.row(slot, block.length(slot) - 1);
         &self.activation[row * cells..][..cells]
@@ -37,12 +37,12 @@ impl LstmBlockStates {
 }
 
 impl LstmStates {
-    /// y of every row of a block, [rows, H].
+    /// Returns y of every row of a block, [rows, H].
     pub(in super::super) fn activations(&self, block: usize) -> &[f32] {
         &self.blocks[block].activation
     }
 
-    /// Returns what a backward pass has left of the gates: their errors, [packed rows of the batch, G·H].
+    /// Returns the errors of the gates after a backward pass, [packed rows of the batch, G·H].
     pub(in super::super) fn errors(&mut self) -> &mut [f32] {
         &mut self.gates
     }

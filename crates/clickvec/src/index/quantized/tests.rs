@@ -19,7 +19,7 @@ fn flat(index: &QuantizedIndex) -> &FlatIndex {
     index.flat().unwrap()
 }
 
-/// The positions of hits and the bits of their scores.
+/// Returns the positions of hits and the bits of their scores.
 fn bits(hits: &[Hit]) -> Vec<(u32, u32)> {
     hits.iter().map(|hit| (hit.position, hit.score.to_bits())).collect()
 }

@@ -10,7 +10,7 @@ fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// Σ l_r at a given c, as the formula says it, in 64 bits.
+/// Returns Σ l_r at a given c, by the formula, in 64 bits.
 fn naive_at(c: f64, queries: &[f32], titles: &[f32], negatives: &[Vec<u32>], pairs: &Pairs) -> f64 {
     let wide = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
     let noise = pairs.noise.as_ref().expect("noise");

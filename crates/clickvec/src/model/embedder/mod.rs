@@ -49,7 +49,7 @@ impl Embedder {
         Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
     }
 
-    /// Returns an embedder whose vectors are as the encoder computes them, of any length.
+    /// Returns an embedder of the encoder's own vectors, of any length.
     pub fn raw(self) -> Embedder {
         Embedder { unit: false, ..self }
     }
@@ -70,7 +70,7 @@ impl Embedder {
         vectors
     }
 
-    /// [`Embedder::embed`] into memory that the caller reuses: the contents of `vectors` are replaced.
+    /// Embeds texts like [`Embedder::embed`], into memory that the caller reuses: the contents of `vectors` are replaced.
     pub fn embed_into<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) {
         let dimension = self.dimension();
         vectors.resize(texts.len() * dimension, 0.0);
@@ -110,7 +110,7 @@ impl Embedder {
         self.read_states_of(texts, read);
     }
 
-    /// [`Embedder::read_states`] of texts, or of words that an encoder got of them.
+    /// Runs [`Embedder::read_states`] for texts, or for words that an encoder read of them.
     pub(crate) fn read_states_of<S: Words>(&self, texts: &[S], mut read: impl FnMut(usize, TextStates<'_>)) {
         self.with_worker(|worker| worker.read_states(&self.tower, texts, &mut read));
     }

@@ -39,7 +39,7 @@ impl<T> Lists<T> {
     }
 }
 
-/// From each key to the places where it occurs, in order.
+/// Fills `lists` with the places where each key occurs, in order.
 pub(super) fn invert<'a>(lists: &mut Lists<u32>, keys: usize, parts: impl Iterator<Item = (u32, &'a [u32])> + Clone) {
     lists.start.clear();
     lists.start.resize(keys + 2, 0);

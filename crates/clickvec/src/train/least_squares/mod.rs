@@ -37,7 +37,7 @@ const RIDGE: f32 = 0.3;
 /// The power of its standard deviation that a component is divided by. With 1 all would vary alike.
 const WHITENING: f64 = 0.25;
 
-/// What a run starts from, if not from random numbers.
+/// The initial weights of a run, if they are not random.
 pub(super) struct Start {
     /// The weights, [`LANES`] columns each. The first columns are those of the first member, and so on.
     solved: Vec<Solved>,
@@ -135,13 +135,13 @@ impl Start {
     }
 }
 
-/// The teacher's vectors as they are to be approached.
+/// The teacher's vectors as targets.
 struct Targets {
     mean: Vec<f32>,
     /// For each text, 1 divided by the length of its centred vector; 0 if that is 0.
     scales: Vec<f32>,
     sketch: Sketch,
-    /// Of the sketches of vectors.
+    /// The principal components of the vectors' sketches.
     principal: Principal,
 }
 
@@ -205,7 +205,7 @@ impl Targets {
         (0..members).flat_map(|member| mixed(&rotation(count, width, seed, member as u64))).collect()
     }
 
-    /// For each text, its targets in these columns.
+    /// Returns, for each text, its targets in these columns.
     fn block(&self, texts: &Texts<'_>, columns: &[Vec<f64>]) -> Vec<Row> {
         let mut by_number = vec![[0.0f32; LANES]; self.mean.len()];
         for (lane, column) in columns.iter().enumerate() {
@@ -226,14 +226,14 @@ impl Targets {
 /// Vectors of many numbers in fewer: each number is added to one of the fewer ones or subtracted from it, as if by chance, which
 /// keeps dot products nearly as they are (Charikar, Chen and Farach-Colton 2002).
 struct Sketch {
-    /// How many there are.
+    /// The number of numbers of a sketch.
     numbers: usize,
     /// For each number of a vector, where it goes and its sign.
     targets: Vec<(usize, f32)>,
 }
 
 impl Sketch {
-    /// That of vectors with this dimension; the vectors themselves up to [`MOST_NUMBERS`].
+    /// Creates the sketch of vectors with this dimension; the vectors themselves up to [`MOST_NUMBERS`].
     fn new(dimension: usize) -> Sketch {
         if dimension <= MOST_NUMBERS {
             return Sketch { numbers: dimension, targets: (0..dimension).map(|number| (number, 1.0)).collect() };

@@ -18,7 +18,7 @@ pub(super) struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
-    /// Up to `most` titles that `taught` has vectors of, drawn with the seed, from those that are learnt without a click if there
+    /// Draws up to `most` titles that `taught` has vectors of, with the seed, from those that are learnt without a click if there
     /// are any, otherwise from clicked ones. `None` if it has vectors of less than half of them.
     pub(super) fn new(
         log: &'a ClickLog,

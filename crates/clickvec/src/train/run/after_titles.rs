@@ -11,8 +11,8 @@ use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
 impl Run<'_, '_> {
-    /// Returns what a model has learnt titles of that this run would not.
-    fn differences_of_titles(&self, model: &Model) -> Vec<SettingDifference> {
+    /// Returns the differences between a model's training on titles and this run's.
+    fn title_differences(&self, model: &Model) -> Vec<SettingDifference> {
         let (learnt, own) = (model.training(), &self.record);
         let mut differences = Vec::new();
         let mut compare = |name: &str, now: String, before: String| {
@@ -54,7 +54,7 @@ impl Run<'_, '_> {
             let found = format!("one with {}", listed_settings(&differences, |difference| &difference.before));
             return Err(Error::expected(ErrorKind::Mismatch, expected, found));
         }
-        let differences = self.differences_of_titles(model);
+        let differences = self.title_differences(model);
         if !differences.is_empty() {
             let now = listed_figures(&differences, |difference| &difference.now);
             let expected = format!("a model that learnt the titles of this run ({now})");

@@ -81,7 +81,7 @@ fn inner_errors_row(gates: &mut [f32], cell_before: Option<&[f32]>, d_cell: &mut
 }
 
 by_level! {
-    /// [`output_errors`] and [`inner_errors`] in one pass over the gates, for LSTMs without peepholes between them.
+    /// Computes [`output_errors`] and [`inner_errors`] in one pass over the gates, for LSTMs without peepholes between them.
     pub(super) fn all_errors(
         gates: &mut [f32], cell: &[f32], cell_before: &[f32], d_activation: &[f32], d_cell: &mut [f32], h: usize,
         forget: bool,
