@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Ids, Judgments, Task};
+use super::{Ids, Judgments};
 use crate::ranker::Candidates;
 use clickvec::Result;
 use clickvec::index::Hit;
@@ -40,7 +40,7 @@ pub struct SearchQuery {
     /// Position and grade of each judged title that the collection has, by position.
     judged: Vec<(u32, u8)>,
     /// The grades of all judged titles.
-    pub(super) grades: Vec<u8>,
+    pub grades: Vec<u8>,
 }
 
 impl SearchQuery {
@@ -106,11 +106,6 @@ impl Collection {
         Ok(queries)
     }
 
-    /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
-    pub fn task<'a>(&'a self, queries: &'a [SearchQuery]) -> Task<'a> {
-        Task::Search { titles: &self.titles, queries, known: &self.known }
-    }
-
     /// The texts of the collection.
     pub fn texts(&self) -> Vec<&str> {
         self.titles.iter().map(|title| title.title.as_str()).collect()
@@ -149,11 +144,7 @@ pub fn search_all(
 }
 
 /// Checks that there is memory for what this many queries find, of at most `depth` titles each.
-///
-/// # Errors
-///
-/// `ErrorKind::Memory`.
-pub fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
+fn room_for_lists(queries: usize, depth: usize) -> Result<()> {
     Ok(room_for_numbers::<Hit>("the titles that are found", &[&[queries, depth]])?)
 }
 

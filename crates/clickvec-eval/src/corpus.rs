@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::overlap::OverlapCounter;
+use super::overlap::{OverlapCounter, overlap};
 use super::{Judgments, Overlap};
 use crate::ranker::Corpus;
 use clickvec::internals::clicks::ClickReader;
@@ -38,7 +38,7 @@ pub struct ReadCorpus {
     pub clicks: Option<(PathBuf, Skipped)>,
     /// The number of titles in the collection.
     pub collection: u64,
-    /// How much of the first judgments is also in the click log, if there are both.
+    /// How much of the judgments is also in the click log, if there are both.
     pub overlap: Option<Overlap>,
 }
 
@@ -48,7 +48,7 @@ pub struct ReadCorpus {
 ///
 /// Those of [`read_titles`] and [`ClickReader::open`]; [`ErrorKind::Empty`] for a
 /// collection without titles; `ErrorKind::Memory`.
-pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<ReadCorpus> {
+pub fn read_corpus(files: &CorpusFiles<'_>, judgments: Option<&Judgments>) -> Result<ReadCorpus> {
     let queries = || judgments.iter().flat_map(|judgments| &judgments.queries);
     let mut read = ReadCorpus::default();
     let corpus = &mut read.corpus;
@@ -75,7 +75,7 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
     }
     if let Some(path) = files.clicks {
         let mut reader = ClickReader::open(path, files.field, files.weighting)?;
-        let mut counter = judgments.first().map(|judgments| OverlapCounter::new(judgments));
+        let mut counter = judgments.map(OverlapCounter::new);
         while let Some(click) = reader.next()? {
             if let Some(counter) = &mut counter {
                 counter.add(click.query, click.title, click.weight);
@@ -94,4 +94,17 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: &[&Judgments]) -> Result<
         read.collection = distinct.len() as u64;
     }
     Ok(read)
+}
+
+/// Reads what rankers learn from, if any of them `learns`, and how much of the judgments is also in the click log.
+///
+/// # Errors
+///
+/// Those of [`read_corpus`] and [`overlap`].
+pub fn read_learnt(files: &CorpusFiles<'_>, judgments: &Judgments, learns: bool) -> Result<ReadCorpus> {
+    if learns {
+        return read_corpus(files, Some(judgments));
+    }
+    let overlap = files.clicks.map(|clicks| overlap(judgments, clicks, files.field)).transpose()?;
+    Ok(ReadCorpus { overlap, ..ReadCorpus::default() })
 }

@@ -4,13 +4,10 @@ use std::collections::{HashMap, HashSet, TryReserveError};
 use std::path::{Path, PathBuf};
 
 use super::Agreement;
-use clickvec_tables::Result;
 use clickvec_tables::memory::NoRoom;
-use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Field, Record, RowFault, Table, says_grade};
-
-/// The best grade there is: perfect.
-pub const MAX_GRADE: u8 = 10;
+use clickvec_tables::shown::{line_or_row, shortened};
+use clickvec_tables::table::{Field, MAX_GRADE, Record, RowFault, Table, parse_grade, says_grade};
+use clickvec_tables::{Result, decoded};
 
 /// A test set: queries with their judged titles, in the order of first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,8 +16,12 @@ pub struct Judgments {
     pub queries: Vec<JudgedQuery>,
     /// The number of rows that were left out because they repeat a query, title and grade.
     pub duplicates: u64,
+    /// The number of repeated headers, as in concatenated tables.
+    pub headers: u64,
     /// The number of rows that were left out because they have no grade, as a sheet has that is not filled yet.
     pub ungraded: u64,
+    /// The number of texts whose HTML entities were decoded.
+    pub with_entities: u64,
 }
 
 /// A query and the titles that were judged for it.
@@ -71,7 +72,7 @@ pub(crate) struct JudgedRow<'a> {
 pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
     let query = table.require("query")?;
     let title = Field::require(&mut table, field)?;
-    let grade = table.require("grade")?;
+    let grade = require_grade(&mut table)?;
     let [query_id, title_id] = ["query_id", "title_id"].map(|name| required_if_there(&mut table, name));
     let (query_id, title_id) = (query_id?, title_id?);
     let mut builder = JudgmentsBuilder::new(table.path());
@@ -86,17 +87,19 @@ pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
             builder.judgments.ungraded += 1;
             continue;
         }
+        let with_entities = &mut builder.judgments.with_entities;
+        let query = decoded(get(query), with_entities);
+        let title = decoded(title.text(&record, &mut joined), with_entities);
         builder.push(JudgedRow {
             line: record.line,
-            query: get(query),
-            query_id: query_id.map(get),
-            title: title.text(&record, &mut joined),
-            title_id: title_id.map(get),
+            query: &query,
+            query_id: query_id.map(|column| get(column).trim()),
+            title: &title,
+            title_id: title_id.map(|column| get(column).trim()),
             grade: get(grade),
         })?;
     }
-    // A repeated header is a line that occurred before.
-    builder.judgments.duplicates += table.repeated_headers();
+    builder.judgments.headers = table.repeated_headers();
     Ok(builder.finish())
 }
 
@@ -170,9 +173,10 @@ impl JudgmentsBuilder {
         let titles = &mut self.judgments.queries[query].titles;
         if let Some(&(position, first_line)) = self.judged.get(&(query, number)) {
             let first = &titles[position];
-            same_text("title_id", title_key, &first.text, first_line, row.title)?;
+            same_text("title_id", title_key, &first.text, &line_or_row(&self.path, first_line), row.title)?;
             if first.grade != grade {
-                let expected = format!("grade {} as in line {first_line} for the same query and title", first.grade);
+                let first_place = line_or_row(&self.path, first_line);
+                let expected = format!("grade {} as in {first_place} for the same query and title", first.grade);
                 return Err(RowFault::expected("two grades", expected, format!("{grade}; keep one")));
             }
             self.judgments.duplicates += 1;
@@ -188,7 +192,8 @@ impl JudgmentsBuilder {
     fn query(&mut self, row: JudgedRow<'_>) -> Result<usize, RowFault> {
         let key = key(row.query_id, row.query, "query_id")?;
         if let Some(&(query, first_line)) = self.queries.get(key) {
-            same_text("query_id", key, &self.judgments.queries[query].text, first_line, row.query)?;
+            let first = line_or_row(&self.path, first_line);
+            same_text("query_id", key, &self.judgments.queries[query].text, &first, row.query)?;
             return Ok(query);
         }
         let query = self.judgments.queries.len();
@@ -275,32 +280,25 @@ pub(super) fn empty_id(column: &str) -> RowFault {
     RowFault::expected("no id", format!("an id in column `{column}`"), found)
 }
 
-fn same_text(column: &'static str, id: &str, first: &str, first_line: u64, found: &str) -> Result<(), RowFault> {
+fn same_text(column: &'static str, id: &str, first: &str, first_place: &str, found: &str) -> Result<(), RowFault> {
     if first == found {
         return Ok(());
     }
-    let expected = format!("the text of line {first_line} for `{}` in column `{column}`", shortened(id));
+    let expected = format!("the text of {first_place} for `{}` in column `{column}`", shortened(id));
     let found = format!("`{}`; give each text an id of its own", shortened(found));
     Err(RowFault::expected("two texts", expected, found))
 }
 
-/// The grade in a field.
+/// Returns the grade in a field.
 pub(super) fn grade(field: &str) -> Result<u8, RowFault> {
-    // Programs that keep numbers as floats write a grade as 1.0.
-    let number = field.trim();
-    match number.strip_suffix(".0").unwrap_or(number).as_bytes() {
-        [digit @ b'0'..=b'9'] => Ok(digit - b'0'),
-        b"10" => Ok(MAX_GRADE),
-        _ => {
-            let expected = format!("a grade, one of the integers 0 to {MAX_GRADE}");
-            let found = if number.is_empty() {
-                "nothing; fill it in, or take the row out".to_owned()
-            } else {
-                format!("`{}`; see docs/reference/tables.md", shortened(field))
-            };
-            Err(RowFault::expected("bad grade", expected, found))
-        }
-    }
+    parse_grade(field, MAX_GRADE).ok_or_else(|| {
+        let found = if field.trim().is_empty() {
+            "nothing; fill it in, or take the row out".to_owned()
+        } else {
+            format!("`{}`; see docs/reference/tables.md", shortened(field))
+        };
+        RowFault::expected("bad grade", format!("a grade, one of the integers 0 to {MAX_GRADE}"), found)
+    })
 }
 
 #[cfg(test)]
@@ -375,7 +373,7 @@ mod tests {
             nothing.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found nothing"),
             "{nothing}"
         );
-        for bad in ["11", "100", "-1", "3.5", "4.00", ".0", "good", "+3", "03", "010", "٣"] {
+        for bad in ["11", "100", "-1", "3.5", ".0", "good", "+3", "03", "010", "٣"] {
             let message = message(&[row(2, "a", "x", "4"), row(3, "a", "y", bad)]);
             assert!(
                 message.starts_with("j.tsv:3: expected a grade, one of the integers 0 to 10, found `"),
@@ -383,7 +381,7 @@ mod tests {
             );
             assert!(message.contains(&format!("`{bad}`")), "{message}");
         }
-        assert_eq!(["0", "4", "3.0", " 1.0 ", "10", "10.0"].map(|text| grade(text).unwrap()), [0, 4, 3, 1, 10, 10]);
+        assert_eq!(["0", "4.00", "3.0", " 1.0 ", "10", "10.0"].map(|text| grade(text).unwrap()), [0, 4, 3, 1, 10, 10]);
     }
 
     #[test]

@@ -31,8 +31,9 @@ extern crate self as clickvec_eval;
 mod collection;
 mod contest;
 mod corpus;
-mod fusion;
+pub mod evaluation;
 mod held_out;
+mod ids;
 // For the other crates of the workspace, which are built from the same commit.
 #[doc(hidden)]
 pub mod internals;
@@ -52,12 +53,14 @@ pub mod training;
 pub mod trec;
 pub mod update;
 
-pub use collection::{Collection, SearchQuery, room_for_lists, search_all};
+pub use clickvec_tables::table::MAX_GRADE;
+pub use collection::{Collection, SearchQuery, search_all};
 pub use contest::{Contest, Evidence, Standing, unjudged_warning};
-pub use corpus::{CorpusFiles, ReadCorpus, read_corpus};
-pub use fusion::{equal_weights, fit_fusion};
+pub use corpus::{CorpusFiles, ReadCorpus, read_corpus, read_learnt};
+pub use evaluation::{EvaluationSet, LeftOut};
 pub use held_out::HeldOutTest;
-pub use judgments::{JudgedQuery, JudgedTitle, Judgments, MAX_GRADE};
+pub use ids::Ids;
+pub use judgments::{JudgedQuery, JudgedTitle, Judgments};
 pub use kappa::{Agreement, Disagreement, kappa};
 pub use metric::{Metric, Metrics, RankedTitle};
 pub use overlap::{Overlap, overlap};
@@ -65,11 +68,15 @@ pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};
 pub use run::{Run, RunCoverage};
 pub use significance::{
-    Comparison, ConfidenceSequence, Correction, Finding, LEAST_DIFFERING, PairedTest, SIGNIFICANT, Verdict, beaten,
-    compare_all, differing_pairs, holm, is_same, minimum_detectable_difference, paired_t_test,
+    Comparison, ConfidenceSequence, Correction, CrossedTest, Finding, LEAST_DIFFERING, PairedTest, SIGNIFICANT,
+    Verdict, beaten, compare_all, crossed_test, differing_pairs, holm, is_same, minimum_detectable_difference,
+    paired_differences, paired_t_test,
 };
-pub use task::{Answers, Scores, Task, evaluate, judge, score};
-pub use test_set::{Form, Ids, TestSet, TestSetFiles, files_of_test_set, read_test_set, read_test_set_for_runs};
+pub use task::{Answers, Scores, Task, evaluate, judge, score, score_queries};
+pub use test_set::{
+    Form, Judged, JudgmentsForm, TestSet, TestSetFiles, begins_document, files_of_test_set, read_test_set,
+    read_test_set_for_runs,
+};
 pub use topics::Topic;
 
 pub use clickvec::train::click_grades;

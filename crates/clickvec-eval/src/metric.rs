@@ -61,7 +61,7 @@ impl Metric {
     /// The metrics by which systems are compared in the papers.
     pub const NDCG: [Metric; 3] = [Metric::Ndcg(1), Metric::Ndcg(3), Metric::Ndcg(10)];
 
-    /// The number of titles at the top of a ranking that the metric looks at; `None` if it looks at all of them.
+    /// Returns the number of titles at the top of a ranking that the metric uses; `None` if it uses all of them.
     pub fn depth(self) -> Option<u32> {
         match self {
             Metric::Ndcg(k) | Metric::Recall(k) | Metric::Precision(k) | Metric::Judged(k) => Some(k),
@@ -70,7 +70,7 @@ impl Metric {
         }
     }
 
-    /// Whether a larger value means a better system. The share of titles with a judgment says nothing about quality.
+    /// Returns whether a larger value means a better system. The share of titles with a judgment says nothing about quality.
     pub fn is_quality(self) -> bool {
         !matches!(self, Metric::Judged(_))
     }
@@ -194,14 +194,14 @@ pub struct RankedTitle<'a> {
 }
 
 impl Metrics {
-    /// The value by which parameters are chosen: the mean of NDCG@1, @3 and @10.
+    /// Returns the value by which parameters are chosen: the mean of NDCG@1, @3 and @10.
     pub fn objective(&self) -> f64 {
         Metric::NDCG.iter().map(|&metric| self.get(metric)).sum::<f64>() / Metric::NDCG.len() as f64
     }
 
     /// Computes `metrics` of a system's answer to a query. `grades` has the grades of all titles judged for the query, ranked or
     /// not.
-    pub fn of(
+    pub fn compute(
         ranked: &[RankedTitle<'_>],
         grades: &[u8],
         metrics: impl IntoIterator<Item = Metric>,

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::test_set::{TestSet, TestSetFiles, read_test_set, test_set_of};
+use super::test_set::{TestSet, TestSetFiles, begins_document, read_test_set, test_set_of};
 use super::topics::{Topic, is_table, no_topics, topics_of};
+use clickvec_tables::table::has_column;
 use clickvec_tables::titles::TITLE;
 use clickvec_tables::{Result, files};
 
@@ -23,14 +24,17 @@ pub fn read_queries(path: &Path) -> Result<Vec<Topic>> {
         return texts(read_test_set(&files)?);
     }
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    if is_judged(&first) { texts(test_set_of(&files, &first, reader)?) } else { topics_of(path, &first, reader) }
+    if is_judged(&first) {
+        return texts(test_set_of(&files, &first, reader, false)?);
+    }
+    topics_of(path, &first, reader, &mut 0)
 }
 
 /// Whether a first line is that of a table of judged titles or of BEIR's judgments. Topics may have further columns, too.
 fn is_judged(first: &str) -> bool {
-    let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
+    let has = |name: &str| has_column(first, name);
     let is_judged_table = has("query") && (has("grade") || (has(TITLE) && !is_table(first)));
-    is_judged_table || (has("query-id") && has("corpus-id"))
+    is_judged_table || (has("query-id") && has("corpus-id")) || begins_document(first)
 }
 
 #[cfg(test)]

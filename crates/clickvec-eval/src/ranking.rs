@@ -18,7 +18,8 @@ pub enum Gain {
 }
 
 impl Gain {
-    pub(super) fn of(self, grade: u8) -> f64 {
+    /// Returns the gain of a grade.
+    pub fn value(self, grade: u8) -> f64 {
         match self {
             Gain::Exponential => f64::from(grade).exp2() - 1.0,
             Gain::Linear => f64::from(grade),
@@ -85,7 +86,7 @@ impl Ranking {
     }
 
     /// The discounted cumulative gain of the best ranking of the first `k` titles with these grades.
-    pub(super) fn ideal_dcg(grades: &[u8], k: usize, gain: Gain) -> f64 {
+    pub fn ideal_dcg(grades: &[u8], k: usize, gain: Gain) -> f64 {
         let mut grades = grades.to_vec();
         grades.sort_unstable_by(|a, b| b.cmp(a));
         ideal_dcg(&grades, k, gain)
@@ -109,7 +110,8 @@ impl Ranking {
         }
         let mut sum = 0.0;
         for group in self.groups().take_while(|group| group.start < k) {
-            let mean_gain = group.grades.iter().map(|&grade| gain.of(grade)).sum::<f64>() / group.grades.len() as f64;
+            let mean_gain =
+                group.grades.iter().map(|&grade| gain.value(grade)).sum::<f64>() / group.grades.len() as f64;
             sum += mean_gain * group.positions(k).map(discount).sum::<f64>();
         }
         // Summing in another order can round to slightly above the ideal.
@@ -215,7 +217,7 @@ impl Ranking {
 
 /// The discounted cumulative gain of the first `k` of these grades, best first.
 fn ideal_dcg(best_first: &[u8], k: usize, gain: Gain) -> f64 {
-    best_first.iter().take(k).enumerate().map(|(position, &grade)| gain.of(grade) * discount(position)).sum()
+    best_first.iter().take(k).enumerate().map(|(position, &grade)| gain.value(grade) * discount(position)).sum()
 }
 
 impl Group<'_> {
@@ -230,12 +232,12 @@ impl Group<'_> {
 }
 
 /// A key without NaN and with one zero, so that equal means tied.
-pub(super) fn order_key(score: f64) -> f64 {
+pub fn order_key(score: f64) -> f64 {
     if score.is_nan() { f64::NEG_INFINITY } else { score + 0.0 }
 }
 
 /// 1 / log₂(rank + 1) for a place counted from 0.
-pub(super) fn discount(position: usize) -> f64 {
+pub fn discount(position: usize) -> f64 {
     1.0 / ((position + 2) as f64).log2()
 }
 

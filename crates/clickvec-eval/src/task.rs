@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::collection::{SearchQuery, search_all};
+use super::collection::{Collection, SearchQuery, search_all};
 use super::metric::RankedTitle;
 use super::{EvaluateOptions, Evaluation, JudgedQuery, Judgments, Metric, Metrics, QueryMetrics, Scored};
-use crate::ranker::{FusionMethod, Ranker, fuse, fuse_hits};
+use crate::ranker::Ranker;
 use clickvec::Result;
 use clickvec::index::Hit;
 use clickvec::tables::Title;
@@ -27,6 +27,13 @@ pub enum Task<'a> {
         /// Whether each title was clicked or shown for any query; see [`Collection::known`](crate::Collection::known).
         known: &'a [bool],
     },
+}
+
+impl Collection {
+    /// Returns the task of searching the collection for `queries`, its own or those of [`Collection::others`].
+    pub fn task<'a>(&'a self, queries: &'a [SearchQuery]) -> Task<'a> {
+        Task::Search { titles: &self.titles, queries, known: &self.known }
+    }
 }
 
 /// A system's answers to the queries of a [`Task`], in order.
@@ -64,34 +71,6 @@ impl Answers {
     pub fn truncate(&mut self, depth: usize) {
         if let Answers::Lists(lists) = self {
             lists.iter_mut().for_each(|list| list.truncate(depth));
-        }
-    }
-
-    /// Fuses the answers of several systems, each with a weight. Lists of fewer than `depth` titles have all that their system
-    /// finds ([`fuse_hits`]).
-    ///
-    /// # Panics
-    ///
-    /// If there is not one weight for each system, or the systems answered different tasks.
-    pub fn fused(systems: &[&Answers], weights: &[f64], method: FusionMethod, depth: usize) -> Answers {
-        let queries = 0..systems.first().map_or(0, |system| system.len());
-        match systems.first() {
-            Some(Answers::Lists(_)) => Answers::Lists(
-                queries
-                    .map(|query| {
-                        let lists: Vec<&[Hit]> = systems.iter().map(|system| &system.lists()[query][..]).collect();
-                        fuse_hits(&lists, weights, method, depth)
-                    })
-                    .collect(),
-            ),
-            _ => Answers::Scores(
-                queries
-                    .map(|query| {
-                        let scores: Vec<&[f64]> = systems.iter().map(|system| &system.scores()[query][..]).collect();
-                        fuse(&scores, weights, method)
-                    })
-                    .collect(),
-            ),
         }
     }
 
@@ -227,7 +206,7 @@ impl<'a> Task<'a> {
             RankedTitle { title: Scored { id, score, grade: grade.unwrap_or(0) }, judged }
         };
         let ranked: Vec<RankedTitle<'_>> = titles.iter().map(ranked).collect();
-        let metrics = Metrics::of(&ranked, &grades, metrics.iter().copied(), options);
+        let metrics = Metrics::compute(&ranked, &grades, metrics.iter().copied(), options);
         (metrics, grades.iter().any(|&grade| grade > 0))
     }
 
@@ -258,13 +237,22 @@ impl<'a> Task<'a> {
 ///
 /// If the ranker does not give each title one score.
 pub fn score(ranker: &dyn Ranker, judgments: &Judgments) -> Scores {
+    score_queries(ranker, &judgments.queries)
+}
+
+/// Returns the scores of the judged titles of some queries.
+///
+/// # Panics
+///
+/// If the ranker does not return one score for each title.
+pub fn score_queries(ranker: &dyn Ranker, queries: &[JudgedQuery]) -> Scores {
     let scores = |query: &JudgedQuery| {
         let texts: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
         let scores = ranker.score(&query.text, &texts);
         assert_eq!(scores.len(), texts.len(), "{}: one score a title", ranker.name());
         scores
     };
-    judgments.queries.par_iter().map(scores).collect()
+    queries.par_iter().map(scores).collect()
 }
 
 /// Judges the rankings that `scores` make of each query's judged titles, by [`Metric::OF_JUDGED`].

@@ -1,16 +1,26 @@
-//! Test sets in any form: a table of judged titles, TREC qrels with topics and titles, or a BEIR folder.
+//! Test sets in any form: a table of judged titles, TREC qrels with topics and titles, a BEIR folder, or a document of another
+//! program.
+
+mod document;
 
 use std::collections::{HashMap, HashSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
+pub use document::begins as begins_document;
+pub use document::{Judged, JudgmentsForm};
+
+use super::ids::Ids;
 use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged, require_grade};
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
-use clickvec_tables::shown::{listed, shortened};
-use clickvec_tables::table::{Format, Options, Record, RowFault, SHOWN_SKIPPED_LINES, Table, has_quotes, plain_name};
+use clickvec_tables::shown::{is_in_memory, listed};
+use clickvec_tables::table::{
+    Format, Options, Record, RowFault, Table, Width, has_column, has_quotes, is_parquet, plain_name,
+};
 use clickvec_tables::titles::{CORPUS, TitleReader, Titles, beir_file, not_beir, repeated_id};
-use clickvec_tables::{Error, ErrorKind, Result, files};
+use clickvec_tables::{Error, ErrorKind, Result, decoded, files};
+use document::Document;
 
 /// The queries of a BEIR folder.
 const QUERIES: &str = "queries.jsonl";
@@ -22,6 +32,8 @@ const TEST: &str = "test.tsv";
 const SHOWN_NAMES: usize = 10;
 /// Other usual names of the column `title_id`.
 const IDS: [&str; 5] = ["titleid", "docid", "documentid", "itemid", "productid"];
+/// Quepid's name of it.
+const QUEPID_ID: &str = "docid";
 /// The columns of BEIR judgments.
 const BEIR_COLUMNS: [&str; 3] = ["query-id", "corpus-id", "score"];
 
@@ -58,8 +70,10 @@ pub struct TestSet {
     pub queries_without_judgments: Ids,
     /// The number of titles without a title text in a BEIR corpus, which are judged by their body text.
     pub untitled: u64,
-    /// The number of negative grades, which are read as 0.
+    /// The number of negative grades. As for trec_eval, these titles were not judged.
     pub negative_grades: u64,
+    /// The number of titles to which several judges gave different grades, of which the mean counts.
+    pub differing_grades: u64,
 }
 
 /// The form of a test set.
@@ -71,6 +85,10 @@ pub enum Form {
     Trec,
     /// TREC qrels alone, whose queries and titles have ids but no texts.
     Qrels,
+    /// Other judgments alone, whose titles have ids but no texts.
+    Ids,
+    /// A document of OpenSearch's Search Relevance Workbench or of Quepid.
+    Document,
     /// A BEIR folder.
     Beir {
         /// The judgments.
@@ -78,24 +96,6 @@ pub enum Form {
         /// The collection that the judged titles belong to.
         corpus: PathBuf,
     },
-}
-
-/// The number of some ids, and the first few of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ids {
-    /// The number of ids.
-    pub count: u64,
-    /// The first few, shortened.
-    pub first: Vec<String>,
-}
-
-impl Ids {
-    pub(super) fn add(&mut self, id: &str) {
-        self.count += 1;
-        if self.first.len() < SHOWN_SKIPPED_LINES {
-            self.first.push(shortened(id));
-        }
-    }
 }
 
 /// The files that [`read_test_set`] will read, as far as their names tell.
@@ -124,7 +124,10 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// - a header with `query-id` and `corpus-id`: judgments of the BEIR folder above the file's folder. Given the BEIR folder
 ///   itself, this reads `qrels/test.tsv`, or the only file in `qrels`.
 ///
-/// Negative grades of the last two forms are read as 0. Only the judged titles of a collection are kept in memory.
+/// - a JSON document with `judgmentRatings` or `query_doc_pairs`: judgments of OpenSearch's Search Relevance Workbench or a book of
+///   Quepid, with the titles from `titles` or, if all are there, from the book.
+///
+/// As for trec_eval, titles with negative grades were not judged. Only the judged titles of a collection are kept in memory.
 ///
 /// # Errors
 ///
@@ -132,53 +135,45 @@ pub fn files_of_test_set(files: &TestSetFiles<'_>) -> Vec<PathBuf> {
 /// file, for an id of two queries or judged titles, and for files that have another form; [`ErrorKind::Setting`] for files that are
 /// missing.
 pub fn read_test_set(files: &TestSetFiles<'_>) -> Result<TestSet> {
-    if files.judged.is_dir() {
-        let qrels = qrels_of_folder(files.judged)?;
-        let table = Table::open(&qrels, &Options::default())?;
-        return beir(files, files.judged, qrels, table);
-    }
-    let path = files.judged;
-    let (first, reader) = files::first_line(files::open(path)?, path)?;
-    test_set_of(files, &first, reader)
+    read(files, true)
 }
 
-/// Reads a test set for systems that need no texts, which are runs: as [`read_test_set`] does, but TREC qrels may come without
-/// topics and titles. Then the text of each query is its id, and titles have no texts.
+/// Reads a test set for systems that need no texts, which are runs: as [`read_test_set`] does, but judgments by id may come without
+/// topics and titles. Then the text of each query of qrels is its id, and titles have no texts.
 ///
 /// # Errors
 ///
 /// Those of [`read_test_set`].
 pub fn read_test_set_for_runs(files: &TestSetFiles<'_>) -> Result<TestSet> {
+    read(files, false)
+}
+
+fn read(files: &TestSetFiles<'_>, needs_texts: bool) -> Result<TestSet> {
     let path = files.judged;
-    if path.is_dir() || files.topics.is_some() || files.titles.is_some() {
-        return read_test_set(files);
+    if path.is_dir() {
+        let qrels = qrels_of_folder(path)?;
+        let table = Table::open(&qrels, &Options::default())?;
+        return beir(files, path, qrels, table);
+    }
+    if is_in_memory(path) || is_parquet(&files::first_bytes::<4>(path)?) {
+        return judged_table(files, Table::open(path, &Options::default())?, needs_texts);
     }
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    if !matches!(kind(&first, false), FirstLine::Trec) {
-        return test_set_of(files, &first, reader);
-    }
-    let mut judgments = Judgments::default();
-    let mut positions: HashMap<String, usize> = HashMap::new();
-    let mut negative_grades = 0;
-    for qrel in read_qrels(reader, path)? {
-        let grade = qrel.grade_from_0();
-        negative_grades += u64::from(qrel.grade < 0);
-        let Qrel { query_id, title_id, .. } = qrel;
-        let query = *positions.entry(query_id).or_insert_with_key(|id| {
-            judgments.queries.push(JudgedQuery { id: id.clone(), text: id.clone(), titles: Vec::new() });
-            judgments.queries.len() - 1
-        });
-        judgments.queries[query].titles.push(JudgedTitle { id: title_id, text: String::new(), grade });
-    }
-    Ok(TestSet { negative_grades, ..TestSet::new(Form::Qrels, judgments) })
+    test_set_of(files, &first, reader, needs_texts)
 }
 
 /// The test set in an opened file, whose first line was looked at.
-pub(super) fn test_set_of(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+pub(super) fn test_set_of(
+    files: &TestSetFiles<'_>,
+    first: &str,
+    reader: Box<dyn BufRead + Send>,
+    needs_texts: bool,
+) -> Result<TestSet> {
     let path = files.judged;
     match kind(first, files.topics.is_some()) {
-        FirstLine::Table => table(files, reader),
-        FirstLine::Trec => trec(files, reader),
+        FirstLine::Table => table(files, first, reader, needs_texts),
+        FirstLine::Trec => trec(files, reader, needs_texts),
+        FirstLine::Document => by_document(files, reader, needs_texts),
         FirstLine::Beir => {
             let table = Table::read(path, reader, &Options::default())?;
             let folder = folder_of_qrels(path).ok_or_else(|| not_beir(path, QUERIES))?;
@@ -191,13 +186,16 @@ enum FirstLine {
     Table,
     Trec,
     Beir,
+    Document,
 }
 
 fn kind(first: &str, topics: bool) -> FirstLine {
-    let has = |name: &str| first.split('\t').any(|column| column.trim().eq_ignore_ascii_case(name));
+    let has = |name: &str| has_column(first, name);
     let is_qrel = || matches!(first.split_ascii_whitespace().collect::<Vec<_>>()[..], [_, _, _, last] if last.parse::<i64>().is_ok());
     if has(BEIR_COLUMNS[0]) && has(BEIR_COLUMNS[1]) {
         FirstLine::Beir
+    } else if begins_document(first) {
+        FirstLine::Document
     } else if !has("query") && (topics || is_qrel()) {
         FirstLine::Trec
     } else {
@@ -253,58 +251,109 @@ fn refuse_topics(files: &TestSetFiles<'_>, form: &str) -> Result<()> {
     Err(error.help("leave the topics out").at(files.judged))
 }
 
-fn table(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
-    refuse_topics(files, "a table")?;
+fn table(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn BufRead + Send>, needs_texts: bool) -> Result<TestSet> {
+    // Quepid writes a query without ratings alone.
+    let width = if has_column(first, QUEPID_ID) { Width::Padded } else { Width::default() };
     let table = if !files::is_stream(files.judged) && has_quotes(files.judged)? {
-        let form = Options { format: Some(Format::Csv), delimiter: Some(b'\t'), ..Options::default() };
+        let form = Options { format: Some(Format::Csv), delimiter: Some(b'\t'), width, ..Options::default() };
         Table::open(files.judged, &form)?
     } else {
-        Table::read(files.judged, reader, &Options::default())?
+        Table::read(files.judged, reader, &Options { width, ..Options::default() })?
     };
+    judged_table(files, table, needs_texts)
+}
+
+/// The test set in an open table of judged titles, or of their ids.
+fn judged_table(files: &TestSetFiles<'_>, table: Table, needs_texts: bool) -> Result<TestSet> {
+    refuse_topics(files, "a table")?;
     if !table.has(files.field)
         && let Some(id) = table.names().iter().find(|name| IDS.contains(&&*plain_name(name))).cloned()
     {
-        return by_id(files, table, &id);
+        return by_id(files, table, &id, needs_texts);
     }
     let title_ids = table.has("title_id");
     let mut judgments = read_judged(table, files.field)?;
     // A pipe can be read only once, and others need its titles more.
-    if let (false, Some(titles)) =
-        (title_ids, files.titles.as_ref().filter(|titles| !files::is_stream(&titles.path) && titles.path.exists()))
-    {
+    let again =
+        |titles: &&Titles| is_in_memory(&titles.path) || (!files::is_stream(&titles.path) && titles.path.exists());
+    if let (false, Some(titles)) = (title_ids, files.titles.as_ref().filter(again)) {
         take_ids(titles, files.field, &mut judgments)?;
     }
     Ok(TestSet { title_ids, ..TestSet::new(Form::Table, judgments) })
 }
 
 /// The test set in a table of queries, ids of titles and grades, as Quepid exports it; the texts come from the titles.
-fn by_id(files: &TestSetFiles<'_>, mut table: Table, id: &str) -> Result<TestSet> {
-    let Some(titles) = &files.titles else {
-        let expected = "the texts of the titles, of which this table has only the ids";
-        let error = Error::expected(ErrorKind::Setting, expected, "none").at(files.judged);
-        return Err(error.help("name a file of titles"));
-    };
+fn by_id(files: &TestSetFiles<'_>, mut table: Table, id: &str, needs_texts: bool) -> Result<TestSet> {
+    let texts = texts_by_id(files, needs_texts)?;
     let columns = [table.require("query"), table.require(id), require_grade(&mut table)];
     let [query, id, grade] = columns;
     let [query, id, grade] = [query?, id?, grade?];
-    let (mut seen, mut qrels, mut topics) = (Seen::default(), Vec::new(), Vec::new());
-    let (mut known, mut record) = (HashSet::new(), Record::default());
+    let (mut seen, mut qrels, mut record) = (Seen::default(), Vec::new(), Record::default());
+    let (mut ungraded, mut with_entities) = (0, 0);
     while table.next_row(&mut record)? {
         let [query, id, grade] = [query, id, grade].map(|column| record.get(column).unwrap_or_default().trim());
-        if query.is_empty() && id.is_empty() && grade.is_empty() {
+        if grade.is_empty() {
+            ungraded += u64::from(!query.is_empty() || !id.is_empty());
             continue;
         }
+        let query = decoded(query, &mut with_entities);
         let qrel = || -> Result<Qrel, RowFault> {
-            let grade = qrel_grade(grade.strip_suffix(".0").unwrap_or(grade))?;
-            Ok(Qrel { query_id: query.to_owned(), title_id: id.to_owned(), grade })
+            let grade = qrel_grade(grade)?;
+            Ok(Qrel { query_id: query.to_string(), title_id: id.to_owned(), grade })
         };
-        let qrel = seen.add(query, id).and_then(|()| qrel());
+        let qrel = seen.add(&query, id).and_then(|()| qrel());
         qrels.push(qrel.map_err(|fault| fault.at_line(table.path(), record.line))?);
-        if known.insert(query.to_owned()) {
-            topics.push(Topic { id: query.to_owned(), text: query.to_owned() });
+    }
+    let topics = topics_of_ids(&qrels);
+    let mut set = joined(Form::Table, qrels, topics, texts, files.field)?;
+    set.judgments.headers = table.repeated_headers();
+    set.judgments.ungraded = ungraded;
+    set.judgments.with_entities += with_entities;
+    Ok(set)
+}
+
+/// The test set in a document of another program.
+fn by_document(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>, needs_texts: bool) -> Result<TestSet> {
+    refuse_topics(files, "a document")?;
+    let Document { qrels, titles, ungraded, differing, with_entities, .. } =
+        Document::read(files.judged, reader, files.field)?;
+    let has_all = qrels.iter().all(|qrel| titles.contains_key(&qrel.title_id));
+    let texts = if files.titles.is_none() && has_all { Texts::Own(titles) } else { texts_by_id(files, needs_texts)? };
+    let topics = topics_of_ids(&qrels);
+    let mut set = joined(Form::Document, qrels, topics, texts, files.field)?;
+    set.differing_grades = differing;
+    set.judgments.ungraded = ungraded;
+    set.judgments.with_entities += with_entities;
+    Ok(set)
+}
+
+/// The topics of judgments whose ids of queries are their texts.
+fn topics_of_ids(qrels: &[Qrel]) -> Vec<Topic> {
+    let mut known = HashSet::new();
+    let ids = qrels.iter().map(|qrel| &qrel.query_id).filter(|id| known.insert(*id));
+    ids.map(|id| Topic { id: id.clone(), text: id.clone() }).collect()
+}
+
+/// Where the texts of titles are.
+enum Texts<'a> {
+    Titles(&'a Titles),
+    /// By id.
+    Own(HashMap<String, String>),
+    /// Nobody needs them.
+    None,
+}
+
+/// The texts of titles that judgments have by their ids.
+fn texts_by_id<'a>(files: &'a TestSetFiles<'_>, needs_texts: bool) -> Result<Texts<'a>> {
+    match &files.titles {
+        Some(titles) => Ok(Texts::Titles(titles)),
+        None if !needs_texts => Ok(Texts::None),
+        None => {
+            let expected = "the texts of the titles, of which there are only the ids here";
+            let error = Error::expected(ErrorKind::Setting, expected, "none").at(files.judged);
+            Err(error.help("name a file of titles"))
         }
     }
-    joined(Form::Table, qrels, topics, titles, files.field)
 }
 
 /// Gives each judged title the id of the first title with the same text: so the documents of a run, which have the ids of a
@@ -330,7 +379,12 @@ fn take_ids(titles: &Titles, field: &str, judgments: &mut Judgments) -> Result<(
     Ok(())
 }
 
-fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<TestSet> {
+fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>, needs_texts: bool) -> Result<TestSet> {
+    if !needs_texts && files.topics.is_none() && files.titles.is_none() {
+        let qrels = read_qrels(reader, files.judged)?;
+        let topics = topics_of_ids(&qrels);
+        return joined(Form::Qrels, qrels, topics, Texts::None, files.field);
+    }
     let missing = |texts: &str, file: &str| {
         let expected = format!("the texts of the {texts}, which TREC qrels do not have");
         let error = Error::expected(ErrorKind::Setting, expected, "none");
@@ -341,33 +395,37 @@ fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>) -> Result<Tes
     let topics = files.topics.ok_or_else(|| missing("queries", "topics"))?;
     let titles = files.titles.as_ref().ok_or_else(|| missing("titles", "titles"))?;
     let qrels = read_qrels(reader, files.judged)?;
-    joined(Form::Trec, qrels, read_topics(topics)?, titles, files.field)
+    let mut with_entities = 0;
+    let topics = read_topics(topics, &mut with_entities)?;
+    let mut set = joined(Form::Trec, qrels, topics, Texts::Titles(titles), files.field)?;
+    set.judgments.with_entities += with_entities;
+    Ok(set)
 }
 
-fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, table: Table) -> Result<TestSet> {
+fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, mut table: Table) -> Result<TestSet> {
     refuse_topics(files, "a BEIR folder")?;
     let queries = beir_file(folder, QUERIES)?;
     let corpus = beir_file(folder, CORPUS)?;
-    let judged = beir_qrels(table)?;
-    joined(
-        Form::Beir { qrels, corpus: corpus.clone() },
-        judged,
-        read_topics(&queries)?,
-        &Titles::from(&corpus),
-        files.field,
-    )
+    let judged = beir_qrels(&mut table)?;
+    let mut with_entities = 0;
+    let topics = read_topics(&queries, &mut with_entities)?;
+    let titles = Titles::from(&corpus);
+    let mut set = joined(Form::Beir { qrels, corpus }, judged, topics, Texts::Titles(&titles), files.field)?;
+    set.judgments.with_entities += with_entities;
+    set.judgments.headers = table.repeated_headers();
+    Ok(set)
 }
 
-fn beir_qrels(mut table: Table) -> Result<Vec<Qrel>> {
+fn beir_qrels(table: &mut Table) -> Result<Vec<Qrel>> {
     let [query, title, grade] = BEIR_COLUMNS.map(|name| table.require(name));
     let [query, title, grade] = [query?, title?, grade?];
     let path = table.path().to_owned();
     let (mut seen, mut qrels, mut record) = (Seen::default(), Vec::new(), Record::default());
     while table.next_row(&mut record)? {
-        let [query, title, grade] = [query, title, grade].map(|column| record.get(column).unwrap_or_default());
+        let [query, title, grade] = [query, title, grade].map(|column| record.get(column).unwrap_or_default().trim());
         let mut qrel = || -> Result<Qrel, RowFault> {
             seen.add(query, title)?;
-            Ok(Qrel { query_id: query.to_owned(), title_id: title.to_owned(), grade: qrel_grade(grade.trim())? })
+            Ok(Qrel { query_id: query.to_owned(), title_id: title.to_owned(), grade: qrel_grade(grade)? })
         };
         qrels.push(qrel().map_err(|fault| fault.at_line(&path, record.line))?);
     }
@@ -382,10 +440,15 @@ struct Text {
 }
 
 /// Adds the texts to qrels.
-fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, field: &str) -> Result<TestSet> {
+fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: Texts<'_>, field: &str) -> Result<TestSet> {
+    let form = if matches!(titles, Texts::None) && form != Form::Qrels { Form::Ids } else { form };
     let mut set = TestSet::new(form, Judgments::default());
     let mut texts: HashMap<&str, Text> = qrels.iter().map(|qrel| (qrel.title_id.as_str(), Text::default())).collect();
-    set.untitled = read_texts(titles, field, &mut texts)?;
+    match titles {
+        Texts::Titles(titles) => read_texts(titles, field, &mut texts, &mut set)?,
+        Texts::Own(mut titles) => texts.iter_mut().for_each(|(id, text)| text.text = titles.remove(*id)),
+        Texts::None => texts.values_mut().for_each(|text| text.text = Some(String::new())),
+    }
     set.negative_grades = qrels.iter().filter(|qrel| qrel.grade < 0).count() as u64;
 
     let mut queries: HashMap<&str, &Topic> = topics.iter().map(|topic| (topic.id.as_str(), topic)).collect();
@@ -410,8 +473,9 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
         });
         match (position, texts.get(title_id.as_str()).and_then(|title| title.text.clone())) {
             (Some(position), Some(text)) => {
-                let title = JudgedTitle { id: title_id.clone(), text, grade: qrel.grade_from_0() };
-                set.judgments.queries[position].titles.push(title);
+                if let Ok(grade) = qrel.grade.try_into() {
+                    set.judgments.queries[position].titles.push(JudgedTitle { id: title_id.clone(), text, grade });
+                }
             }
             (_, None) if told.insert(title_id) => set.titles_without_text.add(title_id),
             _ => {}
@@ -427,27 +491,36 @@ fn joined(form: Form, qrels: Vec<Qrel>, topics: Vec<Topic>, titles: &Titles, fie
         }
         has_titles
     });
+    // Where an id is the query itself, no TREC file could have it.
+    for (position, query) in set.judgments.queries.iter_mut().enumerate() {
+        if query.id.contains(char::is_whitespace) {
+            query.id = format!("q{position:07}");
+        }
+    }
     Ok(set)
 }
 
-/// Fills in the texts of these ids. Returns the number of those that have no title text.
-fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>) -> Result<u64> {
+/// Fills in the texts of these ids, and counts in `set` those that have no title text or had HTML entities.
+fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>, set: &mut TestSet) -> Result<()> {
     let mut reader = TitleReader::open(titles, field, &[])?;
     let path = reader.path().to_owned();
-    let mut untitled = 0;
     while let Some(found) = reader.next()? {
         let line = found.line;
+        if found.title.as_ref().is_err_and(RowFault::is_repeated_header) {
+            continue;
+        }
         // A broken row could be that of a judged title, and a test set that silently lost one would give other results.
         let (id, text) = found.title.map_err(|fault| fault.at_line(&path, line))?;
         if let Some(wanted) = texts.get_mut(id) {
             if wanted.text.is_some() {
-                return Err(repeated_id(id, wanted.line).at_line(&path, line));
+                return Err(repeated_id(&path, id, wanted.line, line));
             }
             *wanted = Text { text: Some(text.to_owned()), line };
-            untitled += u64::from(found.untitled);
+            set.untitled += u64::from(found.untitled);
+            set.judgments.with_entities += u64::from(found.with_entities);
         }
     }
-    Ok(untitled)
+    Ok(())
 }
 
 impl TestSet {
@@ -463,10 +536,18 @@ impl TestSet {
         let expected = match self.form {
             Form::Table => "judged titles below the header",
             Form::Qrels => "lines `query 0 title grade`",
-            Form::Trec | Form::Beir { .. } => "judged titles whose texts are there",
+            Form::Trec | Form::Ids | Form::Document | Form::Beir { .. } => "judged titles whose texts are there",
         };
         let error = Error::expected(ErrorKind::Empty, expected, "none");
         Err(error.help("see docs/reference/tables.md").at(path))
+    }
+
+    /// Returns the collection of the judged titles: the one that is `named`, or that of a BEIR folder.
+    pub fn collection(&self, named: Option<Titles>) -> Option<Titles> {
+        named.or_else(|| match &self.form {
+            Form::Beir { corpus, .. } => Some(Titles::from(corpus)),
+            _ => None,
+        })
     }
 
     fn new(form: Form, judgments: Judgments) -> TestSet {
@@ -480,6 +561,7 @@ impl TestSet {
             queries_without_judgments: Ids::default(),
             untitled: 0,
             negative_grades: 0,
+            differing_grades: 0,
         }
     }
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::judgments::grade;
 use super::{Answers, JudgedTitle, Judgments, Task};
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::RowFault;
-use clickvec_tables::{Error, FoundLine, Lines, Result, files};
+use clickvec_tables::table::{RowFault, plain_decimal};
+use clickvec_tables::{Error, FoundLine, Lines, Result};
 
 /// The longest line that is read, in bytes. Ids and numbers need far less.
 const MAX_LINE: usize = 1 << 20;
@@ -23,7 +23,7 @@ pub struct Qrel {
     pub query_id: String,
     /// The title's id.
     pub title_id: String,
-    /// The grade, up to 10. A negative one means that the title is not relevant, or was not judged.
+    /// The grade, up to 10. A negative one means that the title was pooled and not judged.
     pub grade: i16,
 }
 
@@ -40,7 +40,7 @@ pub struct RunLine {
     pub score: f64,
 }
 
-/// Qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for messages.
+/// Reads qrels: lines of `query 0 title grade`, separated by white space. Empty lines are skipped. `path` is for messages.
 ///
 /// # Errors
 ///
@@ -55,8 +55,8 @@ pub fn read_qrels(input: impl BufRead, path: &Path) -> Result<Vec<Qrel>> {
     })
 }
 
-/// The lines of a run: `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the tag
-/// is not kept. `path` is for messages.
+/// Reads the lines of a run: `query Q0 title rank score tag`, separated by white space. Empty lines are skipped, and the tag is
+/// dropped. `path` is for messages.
 ///
 /// # Errors
 ///
@@ -76,44 +76,40 @@ pub fn read_run(input: impl BufRead, path: &Path) -> Result<Vec<RunLine>> {
     })
 }
 
-/// Writes judgments as qrels to `path`, atomically.
+/// Writes judgments as qrels. `path` is for messages.
 ///
 /// # Errors
 ///
 /// `ErrorKind::Io`, or `ErrorKind::Malformed` at a line whose id is empty or has white space.
-pub fn write_judgments(path: &Path, judgments: &Judgments) -> Result<()> {
-    files::write_atomically(path, |file| {
-        let pairs = judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)));
-        for (line, (query, JudgedTitle { id, grade, .. })) in (1..).zip(pairs) {
-            check_id(&query.id, path, line)?;
-            check_id(id, path, line)?;
-            writeln!(file, "{} 0 {id} {grade}", query.id).map_err(|source| Error::io(path, "write", source))?;
-        }
-        Ok(())
-    })
+pub fn write_judgments(output: &mut impl Write, path: &Path, judgments: &Judgments) -> Result<()> {
+    let pairs = judgments.queries.iter().flat_map(|query| query.titles.iter().map(move |title| (query, title)));
+    for (line, (query, JudgedTitle { id, grade, .. })) in (1..).zip(pairs) {
+        check_id(&query.id, path, line)?;
+        check_id(id, path, line)?;
+        writeln!(output, "{} 0 {id} {grade}", query.id).map_err(|source| Error::io(path, "write", source))?;
+    }
+    Ok(())
 }
 
-/// Writes a system's answers as a run to `path`, atomically. `tag` names the system. Ties are in the order of trec_eval.
+/// Writes a system's answers as a run. `tag` names the system, and `path` is for messages. Ties are in the order of trec_eval.
 ///
 /// # Errors
 ///
 /// Those of [`write_run_lines`].
-pub fn write_answers(path: &Path, tag: &str, task: Task<'_>, answers: &Answers) -> Result<()> {
-    files::write_atomically(path, |file| {
-        let mut written = 0;
-        for (query, (id, _)) in task.queries().enumerate() {
-            let line = |((title, score), rank): ((&str, f64), u64)| RunLine {
-                query_id: id.to_owned(),
-                title_id: title.to_owned(),
-                rank,
-                score,
-            };
-            let lines: Vec<RunLine> = task.ranked(answers, query).into_iter().zip(1..).map(line).collect();
-            write_run_lines(&mut *file, path, tag, written + 1, &lines)?;
-            written += lines.len() as u64;
-        }
-        Ok(())
-    })
+pub fn write_answers(output: &mut impl Write, path: &Path, tag: &str, task: Task<'_>, answers: &Answers) -> Result<()> {
+    let mut written = 0;
+    for (query, (id, _)) in task.queries().enumerate() {
+        let line = |((title, score), rank): ((&str, f64), u64)| RunLine {
+            query_id: id.to_owned(),
+            title_id: title.to_owned(),
+            rank,
+            score,
+        };
+        let lines: Vec<RunLine> = task.ranked(answers, query).into_iter().zip(1..).map(line).collect();
+        write_run_lines(&mut *output, path, tag, written + 1, &lines)?;
+        written += lines.len() as u64;
+    }
+    Ok(())
 }
 
 /// Writes lines of a run, which [`read_run`] reads back exactly; the first one is line `first` of the file. `path` is for messages.
@@ -135,13 +131,12 @@ pub fn write_run_lines(mut output: impl Write, path: &Path, tag: &str, first: u6
     Ok(())
 }
 
-/// NaN is not allowed, because NaNs have no order.
+/// Returns the fault of a score that is no number. NaN is not allowed, because NaNs have no order.
 fn bad_score(found: &str) -> RowFault {
     RowFault::expected("bad score", "a score, a number that is not NaN", format!("`{}`", shortened(found)))
 }
 
-/// What `parse` makes of each line of `input` that is not blank; it also gets the line's number. A byte order mark is
-/// skipped.
+/// Parses each line of `input` that is not blank with `parse`, which also gets the line's number. A byte order mark is skipped.
 pub(super) fn read_lines<T>(
     input: impl BufRead,
     path: &Path,
@@ -166,7 +161,7 @@ pub(super) fn read_lines<T>(
     Ok(parsed)
 }
 
-/// The N fields of a line.
+/// Splits a line into its N fields.
 pub(super) fn fields_of<'a, const N: usize>(
     line: impl Iterator<Item = &'a str>,
     form: &'static str,
@@ -186,18 +181,11 @@ pub(super) fn fields_of<'a, const N: usize>(
     Err(RowFault::expected("wrong number of fields", format!("{N} fields, `{form}`"), found))
 }
 
-/// A grade of qrels.
+/// Parses a grade of qrels.
 pub(super) fn qrel_grade(field: &str) -> Result<i16, RowFault> {
-    match field.parse::<i64>() {
+    match plain_decimal(field).parse::<i64>() {
         Ok(value) if value < 0 => Ok(value.max(i16::MIN.into()) as i16),
         _ => grade(field).map(i16::from),
-    }
-}
-
-impl Qrel {
-    /// Returns the grade, 0 in place of a negative one.
-    pub(super) fn grade_from_0(&self) -> u8 {
-        self.grade.max(0) as u8
     }
 }
 
@@ -216,7 +204,7 @@ impl Seen {
     }
 }
 
-/// White space of any script is refused, because some readers split at it.
+/// Refuses an id with white space of any script, because some readers split at it.
 fn check_id(id: &str, path: &Path, line: u64) -> Result<()> {
     if id.is_empty() || id.contains(char::is_whitespace) {
         let found = format!("`{}`; rename it", shortened(id));
@@ -258,15 +246,13 @@ mod tests {
     fn qrels_come_back_as_they_were_written() {
         let qrel = |query: &str, title: &str, grade| Qrel { query_id: query.into(), title_id: title.into(), grade };
         let qrels = [qrel("q1", "d1", 4), qrel("q1", "d2", 0), qrel("q2", "d1", 1)];
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("q");
-        write_judgments(&file, &judgments(&[("q1", &[("d1", 4), ("d2", 0)]), ("q2", &[("d1", 1)])])).unwrap();
-        let bytes = std::fs::read(&file).unwrap();
+        let mut bytes = Vec::new();
+        let written = judgments(&[("q1", &[("d1", 4), ("d2", 0)]), ("q2", &[("d1", 1)])]);
+        write_judgments(&mut bytes, path(), &written).unwrap();
         assert_eq!(bytes, b"q1 0 d1 4\nq1 0 d2 0\nq2 0 d1 1\n");
         assert_eq!(read_qrels(&bytes[..], path()).unwrap(), qrels);
         let read = read_qrels(&b"\xef\xbb\xbfq1\t0  d1 4\r\n\n q1 0 d2 -2\n q2 0 d1 1"[..], path()).unwrap();
         assert_eq!(read, [qrel("q1", "d1", 4), qrel("q1", "d2", -2), qrel("q2", "d1", 1)]);
-        assert_eq!(read.iter().map(Qrel::grade_from_0).collect::<Vec<_>>(), [4, 0, 1]);
     }
 
     #[test]
@@ -313,13 +299,11 @@ mod tests {
 
     #[test]
     fn an_id_with_white_space_is_not_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("q");
         for id in ["", "a b", "a\u{A0}b", "a\n"] {
             for set in [judgments(&[("q", &[("d", 0)]), (id, &[("d", 0)])]), judgments(&[("q", &[("d", 0), (id, 0)])])]
             {
-                let fault = write_judgments(&file, &set).unwrap_err().to_string();
-                assert!(fault.contains("q:2: expected an id without white space"), "{fault}");
+                let fault = write_judgments(&mut Vec::new(), path(), &set).unwrap_err().to_string();
+                assert!(fault.contains("f.txt:2: expected an id without white space"), "{fault}");
             }
             let run = [RunLine { query_id: "q".into(), title_id: "d".into(), rank: 1, score: 1.0 }];
             assert!(write_run_lines(Vec::new(), path(), id, 1, &run).is_err());

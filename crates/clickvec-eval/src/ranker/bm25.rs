@@ -7,7 +7,7 @@ use super::candidates::Sums;
 use super::corpus::{Corpus, TitleTerms};
 use super::inverted::InvertedLists;
 use super::state::RankerState;
-use super::system::{Parameter, System, Values};
+use super::system::{FOLD, Parameter, System, Values};
 use super::{Ranker, SystemRanker};
 use crate::ranker::Candidates;
 use clickvec::index::Hit;
@@ -38,6 +38,7 @@ pub(super) const SYSTEM: System = System {
         ),
         Parameter::count("stem", 0, 0, 1, "1 compares English plurals and singulars as one word"),
         Parameter::count("split", 0, 0, 1, "1 separates numbers from letters: `12in` is `12` and `in`"),
+        FOLD,
     ],
     files: &[],
     one_above_zero: &[],
@@ -131,7 +132,8 @@ impl Bm25 {
 }
 
 fn analysis_in(values: &Values) -> Analysis {
-    Analysis { stem: values.count("stem") == 1, split: values.count("split") == 1 }
+    let is_on = |name| values.count(name) == 1;
+    Analysis { stem: is_on("stem"), split: is_on("split"), fold: is_on(FOLD.name) }
 }
 
 impl Ranker for Bm25 {
@@ -285,7 +287,8 @@ mod tests {
         assert_eq!(zeros(score("bm25", "12in sofas")), [false, true, true, true]);
         assert_eq!(zeros(score("bm25:stem=1", "sofas")), [false, false, false, true]);
         assert_eq!(zeros(score("bm25:split=1", "12in sofas")), [false, false, true, true]);
-        is_kept_by_a_file("bm25:stem=1,split=1", &corpus(&titles, &[]));
+        assert_eq!(zeros(score("bm25:fold=1", "sófa")), [true, false, false, true]);
+        is_kept_by_a_file("bm25:stem=1,split=1,fold=1", &corpus(&titles, &[]));
     }
 
     #[test]

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::ranker::shop::Shop;
     use crate::ranker::testing::train;
-    use crate::ranker::{Corpus, Fusion, FusionMethod, RECIPROCAL_RANK_K, Ranker};
+    use crate::ranker::{Corpus, Ranker};
 
     /// What scoring every title finds, without titles whose score is no more than `least`.
     fn by_scores(ranker: &dyn Ranker, query: &str, titles: &[&str], k: usize, least: f64) -> Vec<Hit> {
@@ -174,71 +174,5 @@ mod tests {
     fn there_may_be_no_title() {
         let ranker = train("bm25", &Corpus::default());
         assert!(ranker.candidates(&[]).unwrap().search("red", 3).unwrap().is_empty());
-    }
-
-    /// One after the other, with loops that are easy to believe.
-    fn naive_fusion(lists: &[Vec<Hit>], weights: &[f64], method: FusionMethod, titles: usize) -> Vec<(u32, f64)> {
-        let mut sums = vec![None; titles];
-        for (list, weight) in lists.iter().zip(weights) {
-            let scores: Vec<f64> = list.iter().map(|hit| f64::from(hit.score)).collect();
-            // One more for the titles that were not found.
-            let all: Vec<f64> = scores.iter().copied().chain([0.0]).collect();
-            let (n, least) = (all.len() as f64, 0.0);
-            let most = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let mean = all.iter().sum::<f64>() / n;
-            let deviation = (all.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n).sqrt();
-            for (position, hit) in list.iter().enumerate() {
-                let tied: Vec<usize> = (0..list.len()).filter(|&other| scores[other] == scores[position]).collect();
-                let value = match method {
-                    FusionMethod::Linear => scores[position] - least,
-                    FusionMethod::MinMax => (scores[position] - least) / (most - least),
-                    FusionMethod::ZScore => (scores[position] - mean) / deviation - (least - mean) / deviation,
-                    FusionMethod::ReciprocalRank { k } => {
-                        tied.iter().map(|rank| 1.0 / (k + 1.0 + *rank as f64)).sum::<f64>() / tied.len() as f64
-                    }
-                };
-                let sum = sums[hit.position as usize].get_or_insert(0.0);
-                *sum += weight * if value.is_nan() { 0.0 } else { value };
-            }
-        }
-        (0..).zip(sums).filter_map(|(position, sum)| Some((position, sum?))).collect()
-    }
-
-    #[test]
-    fn a_fusion_finds_what_its_members_find() {
-        let shop = Shop::new();
-        let titles = shop_titles(&shop);
-        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-        let methods = [
-            FusionMethod::Linear,
-            FusionMethod::MinMax,
-            FusionMethod::ZScore,
-            FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
-        ];
-        for method in methods {
-            let member = |spec| -> std::sync::Arc<dyn Ranker> {
-                std::sync::Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>)
-            };
-            let members = vec![(member("bm25"), 0.7), (member("trigram"), 0.3)];
-            let members_candidates: Vec<_> =
-                members.iter().map(|(ranker, _)| ranker.candidates(&titles).unwrap()).collect();
-            let lists = |query: &str| -> Vec<Vec<Hit>> {
-                members_candidates.iter().map(|found| found.search(query, 1000).unwrap()).collect()
-            };
-            let fusion = Fusion::new("both".to_owned(), members.clone(), method);
-            let found = fusion.candidates(&titles).unwrap();
-            let queries = shop.judgments.queries.iter().step_by(5).map(|query| query.text.as_str());
-            for query in queries.chain(["", "qqqq"]) {
-                let expected = naive_fusion(&lists(query), &[0.7, 0.3], method, titles.len());
-                let hits = found.search(query, titles.len()).unwrap();
-                assert_eq!(hits.len(), expected.len(), "{method:?} {query}");
-                assert!(hits.is_sorted_by(|a, b| a.best_first(b).is_lt()));
-                for hit in &hits {
-                    let (_, score) = expected[expected.binary_search_by_key(&hit.position, |of| of.0).unwrap()];
-                    assert!((f64::from(hit.score) - score).abs() < 1e-5, "{method:?} {query} {hit:?} {score}");
-                }
-                assert_eq!(found.search(query, 3).unwrap(), hits[..hits.len().min(3)]);
-            }
-        }
     }
 }

@@ -24,7 +24,7 @@ impl VectorCoverage {
     /// # Errors
     ///
     /// [`ErrorKind::Empty`] if no query or no title has a vector: its scores would be those of a random order.
-    pub fn of<'t>(
+    pub fn count<'t>(
         ranker: &dyn Ranker,
         queries: impl Iterator<Item = &'t str>,
         titles: impl Iterator<Item = &'t str>,

@@ -31,8 +31,6 @@ mod bm25;
 mod candidates;
 pub(crate) mod corpus;
 mod coverage;
-
-pub(crate) mod fusion;
 mod inner_words;
 pub(crate) mod inverted;
 mod neural;
@@ -44,9 +42,7 @@ pub(crate) mod stored;
 mod system;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod text_vectors;
 pub(crate) mod trigram;
-pub(crate) mod word_vectors;
 
 pub use candidates::Candidates;
 use candidates::Scan;
@@ -57,16 +53,14 @@ pub use corpus::Corpus;
 pub use coverage::VectorCoverage;
 pub use state::RankerState;
 
-pub(crate) use fusion::fit_weights;
-pub use fusion::{FUSED_DEPTH, FitWatch, FittedWeights, Fusion, FusionMethod, RECIPROCAL_RANK_K, fuse, fuse_hits};
 pub use inner_words::InnerWords;
 pub use neural::Neural;
 pub use spec::RankerSpec;
 pub use stored::{FileKind, load, load_with};
 pub use system::{Parameter, Progress, Resources, Restore, Stage, System, Train, Values, Watch};
 
-/// Every system of this crate except encoders. A caller with systems of its own passes a longer list.
-pub const SYSTEMS: [&System; 3] = [&bm25::SYSTEM, &trigram::SYSTEM, &word_vectors::SYSTEM];
+/// The systems of this crate. A caller with systems of its own passes a longer list.
+pub const SYSTEMS: [&System; 2] = [&bm25::SYSTEM, &trigram::SYSTEM];
 
 /// A system of the comparison, neural or not. It is ready to score, and scoring does not change it.
 pub trait Ranker: Send + Sync {

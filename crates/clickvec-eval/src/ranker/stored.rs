@@ -1,6 +1,5 @@
-//! Loading a ranker from any file that contains one: a model, a trained ranker, or a fusion.
+//! Loading a ranker from a file that contains one: a model or a trained ranker.
 
-pub(crate) mod fusion;
 pub(crate) mod ranker;
 
 use std::path::Path;
@@ -13,7 +12,7 @@ use clickvec_tables::{Result, damaged};
 /// `kind` in the JSON value of a model's file.
 const MODEL: &str = "model";
 
-/// Loads the ranker in a file and, for a fusion, in the files next to it. Nothing in a file is trusted.
+/// Loads the ranker in a file. Nothing in a file is trusted.
 ///
 /// # Errors
 /// `ErrorKind::Io`, or an error for a file that is damaged or of another kind.
@@ -26,10 +25,9 @@ pub fn load(path: &Path) -> Result<Box<dyn Ranker>> {
 /// # Errors
 /// Those of [`load`].
 pub fn load_with(path: &Path, systems: &[&'static System]) -> Result<Box<dyn Ranker>> {
-    Ok(match FileKind::of(path)? {
+    Ok(match FileKind::read(path)? {
         FileKind::Model => Box::new(Neural::new(MODEL.to_owned(), Model::load(path)?)),
         FileKind::Ranker => ranker::load(path, systems)?.2,
-        FileKind::Fusion => Box::new(fusion::load(path, systems)?),
     })
 }
 
@@ -40,8 +38,6 @@ pub enum FileKind {
     Model,
     /// A trained ranker of a [`System`].
     Ranker,
-    /// A fusion of several rankers.
-    Fusion,
 }
 
 impl FileKind {
@@ -49,13 +45,12 @@ impl FileKind {
     ///
     /// # Errors
     /// `ErrorKind::Io`, or an error for a file with anything else.
-    pub fn of(path: &Path) -> Result<FileKind> {
+    pub fn read(path: &Path) -> Result<FileKind> {
         let file = TensorFile::open(path)?;
         let found = |fault: clickvec_tables::Error| fault.at(path);
         match file.kind().map_err(found)?.as_str() {
             MODEL => Ok(FileKind::Model),
             ranker::KIND => Ok(FileKind::Ranker),
-            fusion::KIND => Ok(FileKind::Fusion),
             other => Err(found(damaged::other_kind(MODEL, other))),
         }
     }

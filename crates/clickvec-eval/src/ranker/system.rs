@@ -60,6 +60,9 @@ impl Parameter {
     pub const SEED: Parameter = Parameter::count("seed", 1, 0, u32::MAX, "the seed of what is random in training");
 }
 
+/// Whether accents are taken off.
+pub(super) const FOLD: Parameter = Parameter::count("fold", 0, 0, 1, "1 takes accents off: `café` is `cafe`");
+
 /// A value for each parameter of a system.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {

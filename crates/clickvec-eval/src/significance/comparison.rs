@@ -55,7 +55,7 @@ impl Verdict {
 }
 
 impl Comparison {
-    /// The verdict on `a`.
+    /// Returns the verdict on `a`.
     pub fn verdict(&self, correction: Correction) -> Verdict {
         let p = match correction {
             Correction::None => self.test.evidence(),
@@ -96,7 +96,7 @@ pub fn compare_all(evaluations: &[Evaluation]) -> Result<Vec<Comparison>> {
     Ok(comparisons)
 }
 
-/// The positions of the systems that the one at `position` is significantly better than, ascending. These are the letters
+/// Returns the positions of the systems that the one at `position` is significantly better than, ascending. These are the letters
 /// in a paper's table. `tests` are those of [`compare_all`] for `systems`.
 ///
 /// # Panics
@@ -122,7 +122,7 @@ pub fn beaten(
     positions
 }
 
-/// The test of one system against another.
+/// Tests one system against another.
 ///
 /// # Errors
 ///

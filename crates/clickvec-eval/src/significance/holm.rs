@@ -1,7 +1,7 @@
 //! Correction for many tests (Holm, "A simple sequentially rejective multiple test procedure", 1979).
 
-/// The adjusted p-values of a family of tests. If those below α are called significant, the probability of any error
-/// among them is at most α, however the tests depend on each other.
+/// Adjusts the p-values of a family of tests. If those below α are called significant, the probability of any error among them is
+/// at most α, however the tests depend on each other.
 ///
 /// The k-th smallest of m p-values is multiplied by m − k + 1. No adjusted value is smaller than the one before it, or
 /// larger than 1. A NaN counts as 1.

@@ -2,6 +2,7 @@
 //! correction for many tests, and the one rule by which all reports call a difference significant.
 
 mod comparison;
+mod crossed;
 mod holm;
 mod power;
 mod sequential;
@@ -13,6 +14,7 @@ mod tests;
 
 pub use self::comparison::{Comparison, Correction, Verdict, beaten, compare_all};
 pub use self::comparison::{compared, correct};
+pub use self::crossed::{CrossedTest, crossed_test};
 pub use self::holm::holm;
 pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
 pub use self::sequential::{ConfidenceSequence, Finding};
@@ -25,15 +27,15 @@ pub const SIGNIFICANT: f64 = 0.05;
 /// not differences.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether two values differ by rounding at most.
+/// Returns whether two values differ by rounding at most.
 pub fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= ROUNDING * a.abs().max(b.abs())
 }
 
-/// What to do about systems that were judged on different queries.
+/// The help for systems that were judged on different queries.
 const SAME_JUDGMENTS: &str = "evaluate both on the same judgments";
 
-/// The differences a − b, with 0 for those that may be due to rounding.
+/// Returns the differences a − b, with 0 for those that may be due to rounding.
 ///
 /// # Errors
 ///
@@ -48,13 +50,13 @@ pub fn paired_differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>> {
     Ok(a.iter().zip(b).map(difference).collect())
 }
 
-/// Whether all differences are equal up to rounding, and not 0.
+/// Returns whether all differences are equal up to rounding, and not 0.
 fn alike(differences: &[f64]) -> bool {
     let Some(&first) = differences.first() else { return false };
     first != 0.0 && differences.iter().all(|difference| (difference - first).abs() <= ROUNDING * first.abs())
 }
 
-/// The probability that `differing` pairs all differ in the same direction by chance: 2 / 2ᵏ, at most 1.
+/// Returns the probability that `differing` pairs all differ in the same direction by chance: 2 / 2ᵏ, at most 1.
 fn probability_of_signs(differing: usize) -> f64 {
     2f64.powf(1.0 - differing as f64).min(1.0)
 }

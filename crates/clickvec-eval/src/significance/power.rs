@@ -13,7 +13,7 @@ const MANY: f64 = 1000.0;
 /// distribution well enough.
 pub const LEAST_DIFFERING: usize = 10;
 
-/// The number of pairs whose values differ by more than rounding.
+/// Counts the pairs whose values differ by more than rounding.
 ///
 /// # Errors
 ///
@@ -22,9 +22,9 @@ pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize> {
     Ok(paired_differences(a, b)?.iter().filter(|difference| **difference != 0.0).count())
 }
 
-/// The minimum detectable difference: the smallest true difference of means that a two-sided paired test finds
-/// significant at 0.05 in four of five cases, with as many queries and the same scatter. The test is one of `tests`
-/// that are corrected together, and counts as the first of Holm's method, at 0.05 / `tests`.
+/// Returns the minimum detectable difference: the smallest true difference of means that a two-sided paired test finds
+/// significant at 0.05 in four of five cases, with as many queries and the same scatter. The test is one of `tests` that are
+/// corrected together, and counts as the first of Holm's method, at 0.05 / `tests`.
 ///
 /// It is (t₁₋α/₂ₘ + t₀.₈) · s / √n with Student's quantiles for n − 1 degrees of freedom, close to the noncentral t distribution, so
 /// it is as good as the estimate of s. If most pairs do not differ, s depends on the k that do, and its relative error is about 1 / 2√k. There is no result if
@@ -51,13 +51,13 @@ pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Resu
     Ok(Some(standard_deviations(n, alpha) * (squares / (n - 1.0)).sqrt()))
 }
 
-/// How many standard deviations the difference of means has that `n` pairs show, tested at `alpha`.
+/// Returns the smallest difference of means, in standard deviations, that `n` pairs show when tested at `alpha`.
 fn standard_deviations(n: f64, alpha: f64) -> f64 {
     (student(1.0 - alpha / 2.0, n - 1.0) + student(POWER, n - 1.0)) / n.sqrt()
 }
 
-/// Student's quantile with `free` degrees of freedom. With many it is that of the normal distribution and a correction (Abramowitz and
-/// Stegun 26.7.5), since the exact one is found by steps that no longer converge.
+/// Returns Student's quantile with `free` degrees of freedom. With many it is that of the normal distribution and a correction
+/// (Abramowitz and Stegun 26.7.5), since the exact one is found by steps that no longer converge.
 fn student(at: f64, free: f64) -> f64 {
     if free > MANY {
         let z = Normal::standard().inverse_cdf(at);

@@ -18,7 +18,7 @@ const HALVINGS: usize = 40;
 /// A smaller difference of nDCG hardly changes what users see.
 const MATTERS: f64 = 0.02;
 
-/// What differences have shown so far.
+/// The finding from the differences so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finding {
@@ -55,7 +55,7 @@ impl ConfidenceSequence {
         ConfidenceSequence { queries: n, mean, interval }
     }
 
-    /// Returns what is shown.
+    /// Returns the finding.
     pub fn finding(&self) -> Finding {
         match self.interval {
             [least, _] if least > 0.0 => Finding::Better,

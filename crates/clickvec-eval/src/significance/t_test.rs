@@ -27,10 +27,9 @@ pub struct PairedTest {
 }
 
 impl PairedTest {
-    /// The p-value by which `a` is called different from `b`, and from which corrections start. It is
-    /// [`PairedTest::p`], but if fewer than [`LEAST_DIFFERING`] pairs differ, it is at least 2 / 2ᵏ, the probability
-    /// of the signs of those k pairs. Otherwise, 4 differing queries of 52 could have p = 0.044 by t, whatever these 4
-    /// are.
+    /// Returns the p-value by which `a` is called different from `b`, and from which corrections start. It is [`PairedTest::p`],
+    /// but if fewer than [`LEAST_DIFFERING`] pairs differ, it is at least 2 / 2ᵏ, the probability of the signs of those k pairs.
+    /// Otherwise, 4 differing queries of 52 could have p = 0.044 by t, whatever these 4 are.
     pub fn evidence(&self) -> f64 {
         if self.differing < LEAST_DIFFERING { self.p.max(probability_of_signs(self.differing)) } else { self.p }
     }
@@ -41,7 +40,7 @@ fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
-/// The paired two-sided t-test of `a` against `b`, query by query.
+/// Runs the paired two-sided t-test of `a` against `b`, query by query.
 ///
 /// Differences that may be due to rounding count as 0. Without any difference, or with fewer than two pairs, t is 0
 /// and p is 1.
@@ -68,7 +67,7 @@ pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest> {
     Ok(PairedTest { difference, t, p, degrees_of_freedom, differing })
 }
 
-/// P(|T| ≥ |t|) from the incomplete beta function, which is accurate where 1 − cdf would lose all digits.
+/// Returns P(|T| ≥ |t|) from the incomplete beta function, which is accurate where 1 − cdf would lose all digits.
 pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() {
         return f64::NAN;

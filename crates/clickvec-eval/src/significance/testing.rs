@@ -2,7 +2,7 @@
 
 use clickvec_eval::{EvaluateOptions, Evaluation, JudgedQuery, JudgedTitle, Judgments, judge};
 
-/// A system that is right on the first `right` of `queries` queries.
+/// Creates a system that is right on the first `right` of `queries` queries.
 pub(crate) fn system(name: &str, right: usize, queries: usize) -> Evaluation {
     let title = |id: &str, grade| JudgedTitle { id: id.to_owned(), text: id.to_owned(), grade };
     let query = |i: usize| JudgedQuery {

@@ -87,7 +87,7 @@ fn ids(count: u64, first: &[&str]) -> Ids {
 fn a_beir_folder_and_a_file_in_it() {
     let data = Data::beir();
     let set = data.read("", None, None, "title").unwrap();
-    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d3 Hat 0", "ü2 sofa: d 2 A sofa 1"]);
+    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2", "ü2 sofa: d 2 A sofa 1"], "d3 was not judged");
     assert_eq!(set.form, Form::Beir { qrels: data.path("qrels/test.tsv"), corpus: data.path("corpus.jsonl") });
     assert_eq!((set.untitled, &set.queries_without_judgments), (1, &ids(1, &["q3"])));
     assert_eq!(
@@ -95,7 +95,7 @@ fn a_beir_folder_and_a_file_in_it() {
         [0; 3]
     );
     let texts = data.read("qrels/test.tsv", None, None, "text").unwrap();
-    assert_eq!(shown(&texts), ["q1 red shoes: d1 size 8 2, d3  0", "ü2 sofa: d 2 A sofa 1"]);
+    assert_eq!(shown(&texts), ["q1 red shoes: d1 size 8 2", "ü2 sofa: d 2 A sofa 1"]);
 
     data.write("qrels/dev.tsv", "score\tcorpus-id\tquery-id\r\n3\td3\tq3\r\n");
     assert_eq!(shown(&data.read("", None, None, "title").unwrap()).len(), 2, "the test set, where there are several");
@@ -174,7 +174,7 @@ fn each_fault_of_a_beir_folder_names_its_line() {
 fn trec_qrels_get_their_texts() {
     let data = Data::trec("\u{feff}q1 0 d1 2\r\n\r\nü2 0 d2 1\r\nq1 0 d3 -2\r\n");
     let set = data.read_trec().unwrap();
-    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2, d3 Hat 0", "ü2 sofa: d2 A sofa 1"]);
+    assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2", "ü2 sofa: d2 A sofa 1"]);
     assert_eq!((&set.form, set.untitled), (&Form::Trec, 0));
     assert_eq!(set.queries_without_judgments, ids(1, &["q3"]));
     // Titles may have any form.
@@ -309,9 +309,80 @@ fn judgments_by_ids_and_of_spreadsheets() {
         rows
     };
     let expected = ["tv 42\"|A|Sony 42\" TV|3", "tv 42\"|B|Radio|0"];
-    let quepid = "query,docid,rating\n\"tv 42\"\"\",A,3\n\"tv 42\"\"\",B,0.0\n,,\n";
+    let quepid = "query,docid,rating\n\"tv 42\"\"\",A,3\nsofa\n\"tv 42\"\"\", B ,0.00\n,,\nradio,B,\n";
     assert_eq!(read("quepid.csv", quepid), expected);
+    let ratings = r#"[{"query":"tv 42&quot;","ratings":[{"docId":"A","rating":"3.000"},{"docId":"B","rating":0}],"failures":[]}]"#;
+    let request = format!("{{\n\"type\":\"IMPORT_JUDGMENT\",\"judgmentRatings\":{ratings}}}");
+    let answer = format!(r#"{{"hits":{{"hits":[{{"_source":{{"judgmentRatings":{ratings}}}}}]}}}}"#);
+    let by_query = r#"{"judgmentScores":{"tv 42\"":[{"docId":"A","score":"3.0"},{"docId":"B","score":"0.000"}]}}"#;
+    let book = r#"{"name":"b","query_doc_pairs":[
+        {"query_text":"tv 42\"","doc_id":"A","judgements":[{"rating":2.0,"user_email":"a@b.example"},{"rating":3.0}]},
+        {"query_text":"tv 42\"","doc_id":"B","judgements":[{"rating":0.0},{"rating":null,"unrateable":true}]},
+        {"query_text":"radio","doc_id":"B","judgements":[]}]}"#;
+    for document in [ratings, &request, &answer, by_query, book] {
+        assert_eq!(read("ratings.json", document), expected, "{document}");
+    }
     let saved = "query\ttitle_id\ttitle\tgrade\n\"tv 42\"\"\"\tA\t\"Sony 42\"\" TV\"\t3\nQUERY\ttitle_id\ttitle\tgrade\n\
                  \"tv 42\"\"\"\tB\tRadio\t0\n\t\t\t\n";
     assert_eq!(read("saved.tsv", saved), expected);
+}
+
+#[test]
+fn documents_are_read_as_they_are_written() {
+    let data = Data::new(&[("titles.tsv", "id\ttitle\nA\tSony 42\" TV\nB\tRadio, red\n")]);
+    let judged = |query, id, title, grade| Judged { query, id, title, grade };
+    let rows = [
+        judged("tv, \"old\"", "A", "Sony 42\" TV", 4),
+        judged("radio", "B", "Radio, red", 2),
+        judged("tv, \"old\"", "B", "Radio, red", 0),
+    ];
+    let expected = ["q0000000 tv, \"old\": A Sony 42\" TV 4, B Radio, red 0", "radio radio: B Radio, red 2"];
+    for (form, titles) in [
+        (JudgmentsForm::Opensearch, Some("titles.tsv")),
+        (JudgmentsForm::Quepid, Some("titles.tsv")),
+        (JudgmentsForm::QuepidBook, None),
+    ] {
+        form.write(&data.path("written"), "mine", &rows).unwrap();
+        let set = data.read("written", None, titles, "title").unwrap();
+        assert_eq!(shown(&set), expected, "{form:?}");
+    }
+    // A run needs the ids alone.
+    JudgmentsForm::Opensearch.write(&data.path("written"), "mine", &rows).unwrap();
+    let path = data.path("written");
+    let files = TestSetFiles { judged: &path, topics: None, titles: None, field: "title" };
+    assert_eq!(read_test_set_for_runs(&files).unwrap().form, Form::Ids);
+    assert!(data.message(read_test_set(&files)).contains("the texts of the titles"));
+}
+
+#[test]
+fn a_fault_of_a_document_names_the_pair() {
+    for (document, expected) in [
+        (
+            r#"[{"query":"a","ratings":[{"docId":"A","rating":"0.7"}]}]"#,
+            "found `0.7`; see docs/reference/tables.md (query `a`, id `A`)",
+        ),
+        (r#"[{"query":"a","ratings":[{"rating":"1"}]}]"#, "expected a text or a number as `docId`"),
+        (r#"{"judgmentRatings":[{"query":"a"}]}"#, "expected a list of ratings, found none for the query `a`"),
+        (r#"{"query_doc_pairs":[{"query_text":"a","doc_id":"A","judgements":[{"rating":11}]}]}"#, "a grade, one of"),
+        ("{\n\"name\": \"x\"\n}", "expected judgments with `judgmentRatings` or `query_doc_pairs`"),
+        ("{\n\"judgmentRatings\": [", "found a document that is no JSON"),
+    ] {
+        let data = Data::new(&[("ratings.json", document)]);
+        let message = data.message(data.read("ratings.json", None, None, "title"));
+        assert!(message.contains(expected), "{document}: {message}");
+    }
+}
+
+#[test]
+fn entities_are_decoded_and_counted() {
+    let table = "query\ttitle\tgrade\nmen&#39;s shoes\tMen&#39;s &amp; more\t1\nmen's shoes\tplain\t0\n";
+    let data = Data::new(&[("judged.tsv", table)]);
+    let set = data.read("judged.tsv", None, None, "title").unwrap();
+    let [query] = &set.judgments.queries[..] else { panic!("{set:?}") };
+    assert_eq!((&*query.text, &*query.titles[0].text), ("men's shoes", "Men's & more"));
+    assert_eq!(set.judgments.with_entities, 2);
+    let data = Data::beir();
+    data.write("queries.jsonl", QUERIES_JSONL.replace("red shoes", "red &amp; shoes"));
+    let set = data.read("", None, None, "title").unwrap();
+    assert_eq!((&*set.judgments.queries[0].text, set.judgments.with_entities), ("red & shoes", 1));
 }

@@ -14,7 +14,7 @@ pub(super) struct Tag<'t> {
 }
 
 impl<'t> Tag<'t> {
-    /// The next tag at or after `from`. Comments, `<?…>` and a `<` that begins no tag are skipped.
+    /// Returns the next tag at or after `from`. Comments, `<?…>` and a `<` that begins no tag are skipped.
     pub(super) fn next(text: &'t str, mut from: usize) -> Option<Tag<'t>> {
         loop {
             let start = from + text[from..].find('<')?;
@@ -38,7 +38,7 @@ impl<'t> Tag<'t> {
         }
     }
 
-    /// The value of `name="value"`, if it is not empty.
+    /// Returns the value of `name="value"`, if it is not empty.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         let mut rest = self.attributes;
         while let Some((before, after)) = rest.split_once('=') {
@@ -54,7 +54,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// Text without tags, with entities resolved and single spaces for white space.
+/// Returns the text without tags, with entities resolved and single spaces for white space.
 pub(super) fn plain(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut from = 0;
@@ -67,8 +67,8 @@ pub(super) fn plain(text: &str) -> String {
     resolved(&bare).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Text with its entities resolved: those that XML names, and all numeric ones. Anything that is not an entity, as in
-/// `AT&T`, and entities that are not valid characters stay as they are.
+/// Resolves entities of a text: those that XML names, and all numeric ones. Anything that is not an entity, as in `AT&T`, and
+/// entities that are not valid characters stay as they are.
 fn resolved(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -91,7 +91,7 @@ fn resolved(text: &str) -> String {
     out + rest
 }
 
-/// The character of the entity with this name.
+/// Returns the character of the entity with this name.
 fn character(name: &str) -> Option<char> {
     if let Some((_, character)) = NAMED.iter().find(|(known, _)| *known == name) {
         return Some(*character);

@@ -12,12 +12,12 @@ use std::path::Path;
 use super::judgments::empty_id;
 use super::trec::{fields_of, read_lines};
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Options, Record, RowFault, Table};
-use clickvec_tables::{Error, ErrorKind, Result, files};
+use clickvec_tables::table::{Options, Record, RowFault, Table, has_column};
+use clickvec_tables::{Error, ErrorKind, Result, decoded, files};
 
 /// The possible names of the id column in a table of topics.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];
-/// What would end a field or a line of a table.
+/// Characters that end a field or a line of a table.
 const ENDS: [char; 3] = ['\t', '\n', '\r'];
 /// The name of the text column.
 const TEXT_COLUMN: &str = "query";
@@ -34,25 +34,30 @@ pub struct Topic {
     pub text: String,
 }
 
-/// The topics in a file: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and
-/// `</top>`, or `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`,
-/// as in BEIR. The first line that is not blank tells the form.
+/// Reads the topics in a file: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and `</top>`,
+/// or `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`, as in BEIR, or with these
+/// names. The first line that is not blank decides the form. Texts whose HTML entities were decoded are counted.
 ///
 /// # Errors
 ///
 /// Those of [`files::open`]; [`ErrorKind::Io`] if reading fails; [`ErrorKind::Malformed`] for a broken line or topic and for a
 /// repeated id; [`ErrorKind::Empty`] if there are no topics.
-pub(crate) fn read_topics(path: &Path) -> Result<Vec<Topic>> {
+pub(crate) fn read_topics(path: &Path, with_entities: &mut u64) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    topics_of(path, &first, reader)
+    topics_of(path, &first, reader, with_entities)
 }
 
-/// The topics in an opened file, whose first line was looked at.
-pub(super) fn topics_of(path: &Path, first: &str, reader: Box<dyn BufRead + Send>) -> Result<Vec<Topic>> {
-    let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new() };
+/// Reads the topics in an opened file. `first` is its first line, which `reader` still returns.
+pub(super) fn topics_of(
+    path: &Path,
+    first: &str,
+    reader: Box<dyn BufRead + Send>,
+    with_entities: &mut u64,
+) -> Result<Vec<Topic>> {
+    let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new(), with_entities };
     match first.trim_start().chars().next() {
         Some('<') => topics.tagged(reader)?,
-        Some('{') => topics.table(reader, BEIR_COLUMNS)?,
+        Some('{') => topics.table(reader, json_columns(first))?,
         _ => match header(first) {
             Some(columns) => topics.table(reader, columns)?,
             None => topics.lines(reader)?,
@@ -69,16 +74,27 @@ pub(super) fn no_topics(path: &Path) -> Error {
     Error::expected(ErrorKind::Empty, "topics", "none").help("see docs/reference/tables.md").at(path)
 }
 
-/// Whether a line is the header of a table of topics.
+/// Returns whether a line is the header of a table of topics.
 pub(super) fn is_table(line: &str) -> bool {
     header(line).is_some()
 }
 
-/// The names of id and text, if the line is a header.
+/// Returns the names of id and text in the objects of JSON lines, by the first.
+fn json_columns(first: &str) -> [&'static str; 2] {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).unwrap_or_default();
+    let id = ID_COLUMNS.into_iter().find(|id| object.contains_key(*id) && object.contains_key(TEXT_COLUMN));
+    id.map_or(BEIR_COLUMNS, |id| [id, TEXT_COLUMN])
+}
+
+/// Returns the names of id and text, if the line is a header.
 fn header(line: &str) -> Option<[&'static str; 2]> {
-    let has = |name: &&str| line.split('\t').any(|found| found.trim().eq_ignore_ascii_case(name));
+    let has = |name: &&str| has_column(line, name);
     let id = ID_COLUMNS.into_iter().find(has)?;
     has(&TEXT_COLUMN).then_some([id, TEXT_COLUMN])
+}
+
+fn no_text() -> RowFault {
+    RowFault::expected("no text", "a text", "nothing")
 }
 
 struct Topics<'p> {
@@ -86,12 +102,21 @@ struct Topics<'p> {
     topics: Vec<Topic>,
     /// The first line of each id.
     lines: HashMap<String, u64>,
+    with_entities: &'p mut u64,
 }
 
 impl Topics<'_> {
     fn add(&mut self, line: u64, id: &str, text: &str) -> Result<(), RowFault> {
         if id.is_empty() {
             return Err(empty_id(ID_COLUMNS[0]));
+        }
+        // It may be a query of a person, so it is not shown.
+        if id.contains(char::is_whitespace) {
+            let found = "one with it; is it a query? Name the columns in a first line, query_id<TAB>query";
+            return Err(RowFault::expected("bad id", "an id without white space", found));
+        }
+        if text.trim().is_empty() {
+            return Err(no_text());
         }
         if let Some(first) = self.lines.insert(id.to_owned(), line) {
             let found = format!("`{}`, which line {first} has already; ids must be unique", shortened(id));
@@ -108,8 +133,11 @@ impl Topics<'_> {
         while table.next_row(&mut record)? {
             let [id, text] = [id, text].map(|column| record.get(column).map(|field| field.trim().replace(ENDS, " ")));
             let added = match text {
-                Some(text) => self.add(record.line, &id.unwrap_or_default(), &text),
-                None => Err(RowFault::expected("no text", "a text", "nothing")),
+                Some(text) => {
+                    let text = decoded(&text, self.with_entities);
+                    self.add(record.line, &id.unwrap_or_default(), &text)
+                }
+                None => Err(no_text()),
             };
             added.map_err(|fault| fault.at_line(self.path, record.line))?;
         }
@@ -120,7 +148,8 @@ impl Topics<'_> {
         let path = self.path;
         read_lines(reader, path, |line, text| {
             let [id, query] = fields_of(text.split('\t'), "id, a tab, query")?;
-            self.add(line, id.trim(), query.trim())
+            let query = decoded(query.trim(), self.with_entities);
+            self.add(line, id.trim(), &query)
         })?;
         Ok(())
     }

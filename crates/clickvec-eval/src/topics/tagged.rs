@@ -68,7 +68,7 @@ fn incomplete(missing: &str) -> RowFault {
     RowFault::expected("incomplete topic", expected, "none; see docs/reference/tables.md")
 }
 
-/// A count of lines, kept while scanning forward.
+/// A counter of lines for scanning forward.
 struct LineCounter<'t> {
     text: &'t str,
     at: usize,
@@ -76,7 +76,7 @@ struct LineCounter<'t> {
 }
 
 impl LineCounter<'_> {
-    /// The line of a byte, which must not be before the previous one.
+    /// Returns the line of a byte, which must not be before the previous one.
     fn line_of(&mut self, at: usize) -> u64 {
         self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..at]).count() as u64;
         self.at = at;
@@ -177,7 +177,7 @@ impl Partial {
         }
     }
 
-    /// The id and the query of the topic that ends where `text` ends.
+    /// Returns the id and the query of the topic that ends where `text` ends.
     fn finish(mut self, text: &str) -> Result<(String, String), RowFault> {
         self.end_part(text, false);
         let number = self.number.ok_or_else(|| incomplete("a number, `<num>`,"))?;

@@ -6,7 +6,7 @@ fn read(text: &str) -> Result<Vec<Topic>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("topics");
     std::fs::write(&path, text).unwrap();
-    read_topics(&path)
+    read_topics(&path, &mut 0)
 }
 
 fn pairs(text: &str) -> Vec<(String, String)> {
@@ -65,6 +65,8 @@ fn topics_in_xml() {
 fn each_fault_names_its_line() {
     assert!(message("1\ta\n1\tb\n").starts_with(":2: expected a new id, found `1`, which line 1 has"));
     assert!(message("1\ta\n2 b\n").starts_with(":2: expected 2 fields, `id, a tab, query`, found 1"));
+    let query = message("john smith\tlamp\n");
+    assert!(query.starts_with(":1: expected an id without white space, found one") && !query.contains("john"));
     assert!(message("1\ta\tb\n").starts_with(":1: expected 2 fields"));
     assert!(message("1\ta\n \tb\n").starts_with(":2: expected an id in column `query_id`, found nothing"));
     assert!(message("qid\tquery\n1\n").starts_with(":2: expected at least 2 columns, found 1"));
@@ -112,7 +114,8 @@ fn nothing_makes_it_panic() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
         }
-        let mut topics = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new() };
+        let mut topics =
+            Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new(), with_entities: &mut 0 };
         let result = topics.tagged(text.as_bytes());
         assert!(result.is_err() || topics.topics.iter().all(|topic| !topic.id.is_empty() && !topic.text.is_empty()));
     }
@@ -120,7 +123,7 @@ fn nothing_makes_it_panic() {
 
 #[test]
 fn tagged_topics_must_be_utf_8() {
-    let mut reader = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new() };
+    let mut reader = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new(), with_entities: &mut 0 };
     let fault = reader.tagged(&b"<top>\n<num> 1 <title> caf\xe9 </top>"[..]).unwrap_err();
     assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at position 20"), "{fault}");
 }

@@ -14,8 +14,8 @@ const TOWERS: u64 = 200_000;
 /// The negatives that were called few.
 const FEW: usize = 4;
 
-/// Returns what ranked better on logs like this one than these settings: for the encoder, the towers, the negatives, and a network
-/// at all.
+/// Returns the settings that ranked better than these on logs like this one: the encoder, the towers, the negatives, and whether
+/// to train a network at all.
 pub(super) fn advice(config: &TrainConfig, pairs: u64) -> Vec<String> {
     if pairs == 0 || pairs > MOST {
         return Vec::new();
@@ -69,12 +69,12 @@ mod tests {
 
     use super::*;
 
-    fn of(encoder: EncoderConfig) -> TrainConfig {
+    fn with_encoder(encoder: EncoderConfig) -> TrainConfig {
         TrainConfig { encoder, ..TrainConfig::default() }
     }
 
     fn window(window: usize) -> TrainConfig {
-        of(EncoderConfig::Clsm(ClsmConfig { window, ..ClsmConfig::default() }))
+        with_encoder(EncoderConfig::Clsm(ClsmConfig { window, ..ClsmConfig::default() }))
     }
 
     fn says(config: &TrainConfig, pairs: u64, part: &str) -> bool {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn an_encoder_has_a_bound_of_its_own() {
-        let rnn = of(EncoderConfig::Rnn(RnnConfig::default()));
+        let rnn = with_encoder(EncoderConfig::Rnn(RnnConfig::default()));
         let worse = "with up to 2,000,000 pairs a dssm and an lstm ranked better than an rnn";
         assert_eq!(advice(&rnn, MOST), [worse]);
         let nothing: [&str; 0] = [];
@@ -91,7 +91,7 @@ mod tests {
         assert!(says(&window(3), MOST, "a dssm and an lstm ranked better than a clsm with windows of 3 words"));
         for (config, worse) in [
             (window(1), "a dssm ranked better than a clsm with windows of one word"),
-            (of(EncoderConfig::Gru(GruConfig::default())), "an lstm ranked better than a gru"),
+            (with_encoder(EncoderConfig::Gru(GruConfig::default())), "an lstm ranked better than a gru"),
         ] {
             let said = format!("with up to 20,000 pairs {worse}");
             assert!(says(&config, SMALLEST, &said) && !says(&config, SMALLEST + 1, "ranked better than a"));
@@ -108,8 +108,8 @@ mod tests {
             says(&lstm, SMALLEST, &format!("with up to 20,000 pairs {tower}")) && !says(&lstm, SMALLEST + 1, tower)
         );
         for other in [
-            two(of(EncoderConfig::Rnn(RnnConfig::default()))),
-            two(of(EncoderConfig::Dssm(DssmConfig::default()))),
+            two(with_encoder(EncoderConfig::Rnn(RnnConfig::default()))),
+            two(with_encoder(EncoderConfig::Dssm(DssmConfig::default()))),
             two(window(1)),
         ] {
             assert!(
@@ -126,7 +126,11 @@ mod tests {
         let sampled = |negatives, config| TrainConfig { negatives: Negatives::Sampled(negatives), ..config };
         let few = "4 negatives in place of 63 cost a clsm with windows of 3 words .03 to .05";
         assert!(says(&sampled(FEW, window(3)), MOST, few) && !says(&sampled(FEW + 1, window(3)), MOST, "negatives"));
-        assert!(says(&sampled(FEW, of(EncoderConfig::Rnn(RnnConfig::default()))), MOST, "cost an rnn .04 to .06"));
+        assert!(says(
+            &sampled(FEW, with_encoder(EncoderConfig::Rnn(RnnConfig::default()))),
+            MOST,
+            "cost an rnn .04 to .06"
+        ));
         // Their cost elsewhere has not been measured.
         assert!(advice(&sampled(FEW, default), MOST).is_empty());
         assert!(advice(&sampled(FEW, window(3)), MOST + 1).is_empty());

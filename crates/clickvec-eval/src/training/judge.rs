@@ -12,7 +12,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 use crate::ranker::Neural;
 use crate::{Contest, HeldOutTest, Metric, Metrics, Standing, paired_t_test};
 
-/// What every judge of this kind is called in a model, so that a run is only resumed by the same.
+/// The fingerprint, in a model, of every judge of this kind, so that a run is only resumed by the same kind.
 const FINGERPRINT: u64 = 0x6865_6c64_2d6f_7574;
 
 /// The same for judges by the loss.
@@ -21,7 +21,7 @@ const FINGERPRINT_OF_LOSS: u64 = 0x6865_6c64_6c6f_7373;
 /// The t of a paired one-sided test at the level of .05, above which an epoch is not shown to be worse than another.
 const WORSE: f64 = -1.7;
 
-/// The measures by which epochs are compared: one of the first titles, and one of what is found at all.
+/// The metrics by which epochs are compared: one of the first titles, and one of all titles found.
 const COMPARED: [Metric; 2] = [HeldOutTest::DECIDES, Metric::Recall(HeldOutTest::DEPTH as u32)];
 
 /// Judges models by the queries that training holds out.
@@ -35,7 +35,7 @@ pub(super) struct Judge {
 struct State {
     test: Option<HeldOutTest>,
     counts: HeldOutCounts,
-    /// What was measured last.
+    /// The last measurements.
     last: Option<HeldOutMeans>,
     /// The last epoch.
     epoch: u32,
@@ -54,15 +54,15 @@ pub struct HeldOutMeans {
 /// A model compared with rankers that need no training, on held-out queries.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldOutSummary {
-    /// How many queries are held out.
+    /// The numbers of held-out queries, pairs and titles.
     #[serde(flatten)]
     pub counts: HeldOutCounts,
-    /// Which epoch the model is of, and why.
+    /// The epoch of the model, and why it was chosen.
     pub choice: String,
     /// The comparison.
     #[serde(flatten)]
     pub report: Contest,
-    /// What the model was judged by.
+    /// The test of the model.
     #[serde(skip)]
     pub test: HeldOutTest,
 }
@@ -115,7 +115,7 @@ impl Judge {
         }
     }
 
-    /// Returns what was measured last.
+    /// Returns the last measurements.
     pub(super) fn last(&self) -> Option<HeldOutMeans> {
         self.state.borrow().last.clone()
     }
@@ -145,7 +145,7 @@ fn is_worse(best: &[Vec<f64>], later: &[Vec<f64>]) -> bool {
     all.iter().any(|&t| t < WORSE) && all.iter().all(|&t| t < -WORSE)
 }
 
-/// Returns a sentence that says which epoch a model is of, and why. `last` is the last epoch of its training.
+/// Returns a sentence with the epoch of a model, and why it was chosen. `last` is the last epoch of its training.
 fn choice(model: &Model, last: u32, by_loss: bool) -> String {
     let record = model.training();
     let titles = record.config.titles.map_or(0, |titles| titles.epochs);
@@ -184,7 +184,7 @@ fn named(model: &Model) -> Neural<&Model> {
 
 impl HeldOutSummary {
     /// Returns whether queries and titles have hardly a word in common, as with item numbers for titles: then the first hundred
-    /// titles of BM25 and of the trigrams have less than a twentieth of what was clicked.
+    /// titles of BM25 and of the trigrams have less than a twentieth of the clicked ones.
     pub fn shares_no_words(&self) -> bool {
         let finds_nothing = |system: &Standing| {
             system.mean.iter().any(|(metric, mean)| matches!(metric, Metric::Recall(_)) && mean < 0.05)

@@ -42,7 +42,7 @@ use clickvec::train::{
     ClickSource, Event, HeldOut, HeldOutCounts, Keep, Outcome, Output, RepeatableClicks, Teacher, TrainConfig,
     TrainOptions, Validation, Written, train, train_to_file, written_paths,
 };
-use clickvec_tables::files::{folder_of, is_stream};
+use clickvec_tables::files::{folder_of, is_same_file, is_stream};
 use clickvec_tables::shown::counted;
 use clickvec_tables::{Error, ErrorKind};
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub use self::judge::{HeldOutMeans, HeldOutSummary};
 use self::trial::Trial;
 pub use self::trial::held_out_path;
 
-/// What a model is learnt from and where it goes.
+/// The inputs of a training, and its output.
 pub struct Training<'a> {
     /// The settings.
     pub config: &'a TrainConfig,
@@ -69,7 +69,7 @@ pub struct Training<'a> {
     pub validation: Option<&'a Judgments>,
     /// The file of the model; in memory if there is none.
     pub output: Option<Output<'a>>,
-    /// The folder for temporary files, if not that of the output. Without either, pairs are kept in memory.
+    /// The folder for temporary files, if not that of the output. Without either, pairs stay in memory.
     pub scratch: Option<&'a Path>,
     /// The rankers that held-out queries compare the model with, as [`HeldOutTest::compare`] takes them.
     pub baselines: &'a [(&'a str, &'a str)],
@@ -79,36 +79,36 @@ pub struct Training<'a> {
     pub inputs: &'a [PathBuf],
 }
 
-/// What happens in a training. Serialized, it is an object with its name as `event`.
+/// An event of a training. Serialized, it is an object with its name as `event`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Progress<'a> {
     /// Queries are held out, or none if there are too few.
     HeldOut {
-        /// How many.
+        /// The numbers of held-out queries, pairs and titles.
         #[serde(flatten)]
         counts: HeldOutCounts,
         /// Whether a second training learns all clicks.
         then_all: bool,
     },
-    /// What held-out queries say of the model.
+    /// The comparison of the model with rankers on held-out queries.
     Judged(&'a HeldOutSummary),
     /// The second training begins.
     AllClicks {
         /// The number of its epochs.
         epochs: u32,
     },
-    /// An event of the first or the second training. What the second one reads is not reported again.
+    /// An event of the first or the second training. The reading of the second one is not reported again.
     #[serde(untagged)]
     Run {
         /// The event.
         #[serde(flatten)]
         event: &'a Event,
-        /// What was last measured on held-out queries.
+        /// The last measurements on held-out queries.
         #[serde(skip_serializing_if = "Option::is_none")]
         held_out: Option<HeldOutMeans>,
-        /// When the log has been read, what ranked better on simulated logs of its size.
+        /// When the log has been read, advice: what ranked better on simulated logs of its size.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         advice: Vec<String>,
     },
@@ -142,7 +142,7 @@ impl Trained {
     }
 }
 
-/// Where a run gets its clicks.
+/// The clicks of the runs.
 enum Clicks<'c> {
     Repeatable(RepeatableClicks<'c>),
     Once(RefCell<Option<ClickSource<'c>>>),
@@ -198,7 +198,7 @@ impl<'a> Training<'a> {
             Some(output) => resume::check(self.config, trial, output.path)?,
             None => trial,
         };
-        // What the first training has learnt from titles is what the second learns from them.
+        // The second training reuses what the first has learnt from titles.
         let mut after_titles = None;
         let mut run = |config: &TrainConfig, output, part: Part, on_progress: &mut OnProgress<'_>| {
             self.run_once(config, &clicks, output, part, &mut after_titles, on_progress)
@@ -245,14 +245,10 @@ impl<'a> Training<'a> {
     fn refuse_overwriting(&self, clicks: &ClickSource<'_>) -> Result<()> {
         let Some(output) = self.output else { return Ok(()) };
         let inputs = self.inputs.iter().map(PathBuf::as_path);
-        let inputs: Vec<PathBuf> = inputs
-            .chain(clicks.path())
-            .chain(self.titles_paths())
-            .filter_map(|path| path.canonicalize().ok())
-            .collect();
+        let inputs: Vec<&Path> = inputs.chain(clicks.path()).chain(self.titles_paths()).collect();
         let held_out = held_out_path(output.path);
         for written in [output.path, &held_out].into_iter().flat_map(written_paths) {
-            if written.canonicalize().is_ok_and(|written| inputs.contains(&written)) {
+            if inputs.iter().any(|input| is_same_file(input, &written)) {
                 let error = Error::expected(ErrorKind::Occupied, "an output that is not an input", "an input");
                 return Err(error.at(&written).help("name another file"));
             }
@@ -277,10 +273,11 @@ impl<'a> Training<'a> {
         let beside = self.output.map(|output| folder_of(output.path));
         let storage = self.scratch.or(beside.as_deref()).map_or(Storage::Memory, Storage::Folder);
         let reading = &mut |pairs| on_progress(Progress::run(&Event::Reading { pairs }));
-        Ok(clicks.repeatable(storage, reading)?.map_continue(Clicks::Repeatable))
+        let TrainConfig { field, weighting, .. } = self.config;
+        Ok(clicks.repeatable(field, *weighting, storage, reading)?.map_continue(Clicks::Repeatable))
     }
 
-    /// Reports what held-out queries say of a training that is the last.
+    /// Reports the held-out comparison of the last training.
     fn judged(
         &self,
         trained: Option<(Trained, Judge)>,
@@ -346,7 +343,7 @@ impl<'a> Training<'a> {
                 held_out_judge.begin(held_out);
                 on_progress(Progress::HeldOut { counts: held_out.counts(), then_all: part == Part::First })
             }
-            event if part == Part::Second && is_of_inputs(event) => ControlFlow::Continue(()),
+            event if part == Part::Second && concerns_inputs(event) => ControlFlow::Continue(()),
             Event::Log { statistics, .. } => {
                 let advice = advice::advice(config, statistics.pairs);
                 on_progress(Progress::Run { event, held_out: None, advice })
@@ -369,7 +366,7 @@ impl<'a> Training<'a> {
     }
 }
 
-/// Which training of a model it is.
+/// The part of a model's training.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Only,
@@ -383,12 +380,13 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Returns whether an event says what was read, which both trainings read alike.
-fn is_of_inputs(event: &Event) -> bool {
+/// Returns whether an event is about the reading, which is the same in both trainings.
+fn concerns_inputs(event: &Event) -> bool {
     matches!(event, Event::Log { .. } | Event::Teacher(_) | Event::TeacherScores(_) | Event::Start { .. })
 }
 
-/// Returns the error of a setting that needs held-out queries, if the log has too few. Without one, such a log is learnt as it is.
+/// Returns the error of a setting that needs held-out queries, if the log has too few. Without such a setting, the log is learnt
+/// as it is.
 fn too_few(config: &TrainConfig, held_out: &HeldOut) -> Option<Error> {
     let name = match config.keep {
         Keep::Loss => "keep",

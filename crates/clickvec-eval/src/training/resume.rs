@@ -1,4 +1,4 @@
-//! Whether a training can resume an earlier one, which is checked before anything is learnt.
+//! Checks whether a training can resume an earlier one, before anything is learnt.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -
         // The earlier run held queries out, or wanted to, and this one does not.
         (None, Some(before)) if stopped.as_ref().or(finished.as_ref()) != Some(config) => {
             let differences = config.differences(before);
-            // The settings are the same, so it is the log that has nothing to hold out.
+            // The settings are the same, so the log has nothing to hold out.
             if differences.is_empty() {
                 let error = clickvec_tables::Error::expected(
                     ErrorKind::Mismatch,
@@ -64,7 +64,7 @@ pub(super) fn check(config: &TrainConfig, trial: Option<Trial>, output: &Path) -
     }
 }
 
-/// The settings of the run that holds queries out, if it has left a checkpoint or a model.
+/// Returns the settings of the run that holds queries out, if it has left a checkpoint or a model.
 fn settings_of(trial: &Path) -> Result<Option<TrainConfig>> {
     let stopped = stopped_run(trial)?.map(|run| run.config);
     Ok(stopped.or_else(|| Model::load(trial).ok().map(|model| model.training().config.clone())))

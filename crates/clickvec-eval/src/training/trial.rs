@@ -43,7 +43,7 @@ impl Trial {
         Ok(Some(Trial { path: Some(path) }))
     }
 
-    /// Returns where its model is written; `None` if it is in memory.
+    /// Returns the path of its model; `None` if it is in memory.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -107,7 +107,7 @@ pub(super) fn second<'a>(all: &TrainConfig, output: Output<'a>) -> Output<'a> {
     Output { resume: output.resume && (checkpoint.exists() || is_finished()), ..output }
 }
 
-/// Returns where the first of two trainings with this output has its model.
+/// Returns the path of the first model of two trainings with this output.
 pub fn held_out_path(output: &Path) -> PathBuf {
     let mut name = OsString::from(output);
     name.push(".held-out");

@@ -1,4 +1,4 @@
-//! How much of what users see changes with a new model.
+//! The churn: the changes that users see with a new model.
 
 use clickvec::index::Hit;
 use serde::Serialize;
@@ -15,13 +15,13 @@ pub struct Churn {
     pub other_first: f64,
     /// The share of queries whose first ten titles are not the same ten.
     pub changed_lists: f64,
-    /// The mean share of the first ten titles that were not among the old ten. This is what a bound of the churn bounds.
+    /// The mean share of the first ten titles that were not among the old ten. The bound of the churn applies to this.
     pub titles: f64,
 }
 
 impl Churn {
     /// Returns the changes from the old to the new result list of each query.
-    pub fn of<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>) -> Churn {
+    pub fn between<'h>(lists: impl Iterator<Item = (&'h [Hit], &'h [Hit])>) -> Churn {
         let (mut queries, mut first, mut changed, mut titles) = (0, 0u64, 0u64, 0.0);
         for (old, new) in lists {
             let [old, new] = [old, new].map(|hits| &hits[..hits.len().min(SHOWN)]);
@@ -52,7 +52,7 @@ mod tests {
             (hits(&[1, 2, 3, 4]), hits(&[1, 2, 9, 8])),
             (hits(&[]), hits(&[])),
         ];
-        let churn = Churn::of(lists.iter().map(|(old, new)| (&old[..], &new[..])));
+        let churn = Churn::between(lists.iter().map(|(old, new)| (&old[..], &new[..])));
         assert_eq!(churn, Churn { queries: 4, other_first: 0.25, changed_lists: 0.25, titles: 0.125 });
     }
 }

@@ -1,4 +1,4 @@
-//! What a new model gains over the old one, by clicks on what the old one showed.
+//! The gain of a new model over the old one, from clicks on the old one's titles.
 //!
 //! Users clicked what the old model put before them, mostly its first titles. By plain nDCG of these clicks nearly every other model
 //! is worse. So a click at rank r of the old model counts 1 over the probability that users look there, r^η (inverse propensity
@@ -15,19 +15,19 @@ use crate::SearchQuery;
 
 /// The largest weight of a click.
 const MOST_WEIGHT: f64 = 10.0;
-/// What a gain is divided by, so that nearly all are between −1 and 1.
+/// The divisor of gains, so that nearly all are between −1 and 1.
 const SCALE: f64 = 4.0;
-/// The last places of what is shown.
+/// The last places of the titles shown.
 const LAST: Range<usize> = 8..SHOWN;
 
-/// What is known of the places at which users clicked, over all days.
+/// The places of clicked titles, over all days.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Places {
     queries: u64,
     /// Clicked titles.
     clicked: u64,
-    /// Those of them that the old model has in its first ten.
+    /// Clicked titles that the old model has in its first ten.
     shown: u64,
     /// The sum of the weights of clicks on the last places.
     last: f64,
@@ -61,7 +61,7 @@ pub(super) fn gains(
     position_bias: f64,
     places: &mut Places,
 ) -> Vec<f64> {
-    let rank = |list: &[Hit], position: u32| list.iter().take(SHOWN).position(|hit| hit.position == position);
+    let rank_in = |list: &[Hit], position: u32| list.iter().take(SHOWN).position(|hit| hit.position == position);
     let discount = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
     let weight = |rank: usize| ((rank + 1) as f64).powf(position_bias).min(MOST_WEIGHT);
     // From the days before: with that of the same day, the gains of its queries would depend on each other.
@@ -73,16 +73,16 @@ pub(super) fn gains(
         for &(position, _) in query.judged() {
             places.clicked += 1;
             // What was clicked elsewhere did not come from the old model, so that it is unknown how often it was shown.
-            let Some(was) = rank(old, position) else { continue };
+            let Some(was) = rank_in(old, position) else { continue };
             places.shown += 1;
             if LAST.contains(&was) {
                 places.last += weight(was);
             }
-            gain += weight(was) * (rank(new, position).map_or(0.0, discount) - discount(was));
+            gain += weight(was) * (rank_in(new, position).map_or(0.0, discount) - discount(was));
         }
-        for (place, hit) in new.iter().take(SHOWN).enumerate() {
-            if rank(old, hit.position).is_none() {
-                gain += unknown * discount(place);
+        for (rank, hit) in new.iter().take(SHOWN).enumerate() {
+            if rank_in(old, hit.position).is_none() {
+                gain += unknown * discount(rank);
             }
         }
         (gain / SCALE).clamp(-1.0, 1.0)
@@ -115,19 +115,19 @@ mod tests {
             let relevance: Vec<f64> = (0..TITLES).map(|_| rng.random::<f64>().powi(2)).collect();
             let lists = [old_noise, new_noise].map(|noise| ranked(&relevance, noise, &mut rng));
             let value = |list: &[Hit]| {
-                let gain = |(place, hit): (usize, &Hit)| relevance[hit.position as usize] / ((place + 2) as f64).log2();
+                let gain = |(rank, hit): (usize, &Hit)| relevance[hit.position as usize] / ((rank + 2) as f64).log2();
                 list.iter().enumerate().map(gain).sum::<f64>()
             };
             truth += value(&lists[1]) - value(&lists[0]);
             let mut clicked = Vec::new();
-            for (place, hit) in lists[0].iter().enumerate() {
-                let looks = ((place + 1) as f64).powf(-1.0);
+            for (rank, hit) in lists[0].iter().enumerate() {
+                let looks = ((rank + 1) as f64).powf(-1.0);
                 if rng.random_bool(looks * (0.05 + 0.95 * relevance[hit.position as usize])) {
                     let id = hit.position.to_string();
                     clicked.push(JudgedTitle { text: id.clone(), id, grade: 1 });
                 }
             }
-            // What nobody clicked is in no log.
+            // Titles without a click are in no log.
             if !clicked.is_empty() {
                 let id = query.to_string();
                 judgments.queries.push(JudgedQuery { text: id.clone(), id, titles: clicked });

@@ -1,4 +1,4 @@
-//! Whether a model has learnt the newest clicks before, as far as what it records of its log can tell.
+//! Checks whether a model was trained on the newest clicks before, from its record of its log.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -12,16 +12,16 @@ use clickvec::tables::Title;
 /// The clicks of an update that a model has learnt before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LearntBefore {
-    /// The pairs of all days, in the same order and with the same weights: the same update again.
+    /// The pairs of all days, in the same order and with the same weights: the same update repeated.
     Window,
     /// All pairs of the newest day and no others.
     Newest,
 }
 
 impl Window<'_> {
-    /// Which of these clicks `model` has learnt, if it was made from nothing else; `None` if it was not, or if that is unknown.
-    /// Models record a fingerprint of their whole log, so a day among others is not known again. `titles` are those that the
-    /// model would learn from too.
+    /// Returns which of these clicks `model` was trained on, if it was trained on nothing else; `None` if it was not, or if that
+    /// is unknown. Models record a fingerprint of their whole log, so a single day of several is not recognised. `titles` are
+    /// those that the model would learn from too.
     ///
     /// # Errors
     ///

@@ -17,13 +17,13 @@ const DEVIATIONS: f64 = 3.0;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    /// The number of queries of equal weight that would tell as much (Kish 1965).
-    queries: f64,
+    /// The effective sample size (Kish 1965): the number of words of equal weight that would tell as much.
+    sample_size: f64,
     /// The share of each group of words. The words of a query share it equally.
     words: Vec<f64>,
 }
 
-/// How far a mix has moved from another.
+/// The distance of a mix from another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
     /// The total-variation distance: the share of words that would have to be others.
@@ -35,25 +35,30 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Returns whether the mix has drifted: by more than `least` beyond chance, and by more than three standard deviations.
+    /// Returns an estimate of the distance between the mixes themselves. Chance adds to the squares of differences, not to the
+    /// differences: a large one is hardly any larger by chance.
+    pub fn beyond_chance(&self) -> f64 {
+        (self.distance.powi(2) - self.by_chance.powi(2)).max(0.0).sqrt()
+    }
+
+    /// Returns whether the mix has drifted: by more than `least` beyond chance, and significantly (three standard deviations).
     pub fn exceeds(&self, least: f64) -> bool {
-        let beyond = self.distance - self.by_chance;
-        beyond > least && beyond > DEVIATIONS * self.deviation
+        self.beyond_chance() > least && self.distance > self.by_chance + DEVIATIONS * self.deviation
     }
 }
 
 impl Mix {
-    /// Returns how far this mix has moved from one before; `None` if one of them has no query.
+    /// Returns the drift of this mix from one before; `None` if one of them has no query.
     pub fn drift_from(&self, before: &Mix) -> Option<Drift> {
-        if self.queries <= 0.0 || before.queries <= 0.0 {
+        if self.sample_size <= 0.0 || before.sample_size <= 0.0 {
             return None;
         }
         let (mut distance, mut by_chance, mut variance) = (0.0, 0.0, 0.0);
         for (now, was) in self.words.iter().zip(&before.words) {
             distance += 0.5 * (now - was).abs();
             // Both as samples of the mix of all their queries. The difference of a share is then nearly normal.
-            let share = (now * self.queries + was * before.queries) / (self.queries + before.queries);
-            let noise = share * (1.0 - share) * (1.0 / self.queries + 1.0 / before.queries);
+            let share = (now * self.sample_size + was * before.sample_size) / (self.sample_size + before.sample_size);
+            let noise = share * (1.0 - share) * (1.0 / self.sample_size + 1.0 / before.sample_size);
             by_chance += 0.5 * (FRAC_2_PI * noise).sqrt();
             variance += 0.25 * (1.0 - FRAC_2_PI) * noise;
         }
@@ -64,11 +69,11 @@ impl Mix {
     pub(super) fn is_sound(&self) -> bool {
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
         let sum: f64 = self.words.iter().sum();
-        match self.queries {
+        match self.sample_size {
             0.0 => self.words.is_empty(),
-            queries => {
-                let is_whole = self.words.len() == GROUPS && (sum - 1.0).abs() < 1e-6;
-                queries.is_finite() && queries > 0.0 && is_whole && self.words.iter().all(is_share)
+            size => {
+                let is_complete = self.words.len() == GROUPS && (sum - 1.0).abs() < 1e-6;
+                size.is_finite() && size > 0.0 && is_complete && self.words.iter().all(is_share)
             }
         }
     }
@@ -107,9 +112,11 @@ impl Mixing {
         }
         self.words.resize(GROUPS, 0.0);
         let share = self.weight / groups.len() as f64;
-        groups.iter().for_each(|&group| self.words[group] += share);
+        for &group in groups.iter() {
+            self.words[group] += share;
+            self.squares += share * share;
+        }
         self.sum += self.weight;
-        self.squares += self.weight * self.weight;
     }
 
     pub(super) fn finish(self) -> Mix {
@@ -117,7 +124,7 @@ impl Mixing {
             return Mix::default();
         }
         let words = self.words.iter().map(|weight| weight / self.sum).collect();
-        Mix { queries: self.sum * self.sum / self.squares, words }
+        Mix { sample_size: self.sum * self.sum / self.squares, words }
     }
 }
 
@@ -128,8 +135,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the mix of `queries` queries of two words each, drawn from 2,000 words with frequencies as 1/rank, of which a share
-    /// gave way to new ones.
+    /// Returns the mix of `queries` queries of two words each, drawn from 2,000 words with frequencies as 1/rank, a share of
+    /// which was replaced by new ones.
     fn drawn(seed: u64, queries: usize, new: f64) -> Mix {
         let mut rng = rng::stream(seed, "mix", 0);
         let mut mixing = Mixing::default();
@@ -157,6 +164,18 @@ mod tests {
     }
 
     #[test]
+    fn the_distance_beyond_chance_is_about_that_of_large_samples() {
+        for (new, tolerance) in [(0.1, 0.05), (0.4, 0.04), (0.8, 0.04)] {
+            let large = drawn(1, 400_000, new).drift_from(&drawn(2, 400_000, 0.0)).unwrap();
+            let small: Vec<_> = (3..43)
+                .map(|seed| drawn(seed, 1_000, new).drift_from(&drawn(seed + 100, 1_000, 0.0)).unwrap())
+                .collect();
+            let mean = small.iter().map(Drift::beyond_chance).sum::<f64>() / small.len() as f64;
+            assert!((mean - large.distance).abs() < tolerance, "{new}: {mean:.3} for {:.3}", large.distance);
+        }
+    }
+
+    #[test]
     fn a_query_counts_once_a_day_and_as_much_as_its_day() {
         let mut mixing = Mixing::default();
         mixing.begin_day(0.5);
@@ -167,7 +186,7 @@ mod tests {
         mixing.add(3, "!");
         let mix = mixing.finish();
         assert!(mix.is_sound());
-        assert_eq!(mix.queries, 2.5 * 2.5 / 2.25);
+        assert!((mix.sample_size - 2.5 * 2.5 / (2.0 * 0.25_f64.powi(2) + 2.0 * 0.5_f64.powi(2) + 1.0)).abs() < 1e-12);
         let mut shares: Vec<f64> = mix.words.iter().copied().filter(|&share| share > 0.0).collect();
         shares.sort_by(f64::total_cmp);
         assert_eq!(shares, [0.3, 0.3, 0.4]);

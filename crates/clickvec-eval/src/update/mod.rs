@@ -10,6 +10,7 @@ mod churn;
 mod gains;
 mod learnt;
 mod mix;
+mod notice;
 mod pooled;
 mod queries;
 mod run;
@@ -21,8 +22,9 @@ mod window;
 pub use churn::Churn;
 pub use learnt::LearntBefore;
 pub use mix::{Drift, Mix};
+pub use notice::Notice;
 pub use pooled::PooledTest;
-pub use run::{Notice, Pooled, Progress, Reason, Report, Seconds, Update, Verdict};
+pub use run::{Pooled, Progress, Reason, Report, Seconds, Update, Verdict};
 pub use state::State;
 pub use suspicion::{Suspicion, Witness};
 pub use trial::{DEPTH, LEAST_QUERIES, Search, Trial, search_with_model};
@@ -30,7 +32,7 @@ pub use window::{DayCount, Pairs, Survey, Window};
 
 use clickvec::Result;
 use clickvec::fields;
-use clickvec::internals::fields::{self, Rule, whole_or_none};
+use clickvec::internals::fields::{self, Rule, integer_or_none};
 use clickvec::model::Model;
 use clickvec::train::{Keep, TitleConfig, TrainConfig};
 
@@ -43,7 +45,7 @@ fields! {
         pub held_out: f64 where Rule::Within(0.01, 0.5),
         /// The number of epochs over the clicks, or `none`: 2 for each update since the model was replaced, at most 8; or those of
         /// the old model if the new one starts from random weights.
-        #[serde(with = "whole_or_none")]
+        #[serde(with = "integer_or_none")]
         pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
         /// Whether to start from random weights instead of the old model's.
         pub fresh: bool,
@@ -51,8 +53,8 @@ fields! {
         pub position_bias: f64 where Rule::Within(0.0, 3.0),
         /// The probability that a model is ever replaced by gain if no new one is better. 1 takes every new model, worse or not.
         pub error_rate: f64 where Rule::Within(1e-6, 1.0),
-        /// How far the mix of queries may drift beyond chance before a new model is taken that is not shown to be better: the share
-        /// of words that became others. 1 switches this off.
+        /// The share of words that may become others, beyond chance, before a new model is taken that is not shown to be better.
+        /// 1 switches this off.
         pub drift: f64 where Rule::Within(0.0, 1.0),
     }
 }
@@ -89,10 +91,10 @@ impl UpdateConfig {
 
 /// Returns the settings for training the new model. It starts from the weights of `old` or, if `fresh`, from random weights.
 ///
-/// From the weights of `old`, fewer epochs are enough: [`WARM_EPOCHS`] unless `epochs` is given, and as many more for each of the
-/// `updates` that have tested new models against this one, but at most [`MOST_WARM_EPOCHS`]. So a model that is not replaced does not
-/// keep later ones from learning as much as if each had begun with the one before. Titles are then learnt only together with clicks,
-/// not on their own before.
+/// From the weights of `old`, fewer epochs are enough: `epochs` if set, otherwise [`WARM_EPOCHS`] and as many more for each of
+/// the `updates` that have tested new models against this one, but at most [`MOST_WARM_EPOCHS`]. So a model that is not replaced
+/// does not keep later ones from learning as much as if each had begun with the one before. Titles are then learnt only together
+/// with clicks, not on their own before.
 pub fn training_config(old: &Model, fresh: bool, epochs: Option<u32>, updates: u64) -> TrainConfig {
     let mut config = old.training().config.clone();
     config.keep = Keep::Last;

@@ -7,8 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What share of its capital a player bets on a query, of a difference of 1. Large bets see large gains soon, small ones see small
-/// gains at last. Several players share the first capital.
+/// The share of its capital that each player bets on a query with a difference of 1. Large bets detect large gains soon, small
+/// ones detect small gains at last. Several players share the first capital.
 const BETS: [f64; 5] = [0.75, 0.5, 0.25, 0.125, 0.0625];
 /// The most that a player can have, so that numbers stay finite.
 const MOST: f64 = 1e100;
@@ -23,7 +23,7 @@ pub struct PooledTest {
     pub queries: u64,
     /// The sum of the differences, new − old, over these queries.
     pub gain: f64,
-    /// What each player has of the stakes of all days.
+    /// Each player's capital from the stakes of all days.
     capital: [f64; BETS.len()],
 }
 

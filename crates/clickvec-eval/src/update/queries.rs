@@ -15,7 +15,7 @@ use crate::{Collection, JudgedQuery, Judgments, SearchQuery};
 pub(super) struct Queries {
     /// The held-out queries of the newest day.
     pub(super) newest: Vec<SearchQuery>,
-    /// Those of them that the old model cannot have learnt.
+    /// The newest queries that the old model cannot have learnt.
     pub(super) unlearnt: Vec<SearchQuery>,
     /// The held-out queries of earlier days.
     pub(super) earlier: Vec<SearchQuery>,

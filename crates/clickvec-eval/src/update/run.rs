@@ -14,21 +14,20 @@ use clickvec::train::{ClickSource, Event, Outcome, TrainConfig, TrainOptions, tr
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::churn::SHOWN;
 use super::gains::gains;
 use super::queries::{Queries, has_left_out, queries};
 use super::trial::Search;
-use super::{
-    Churn, Drift, LEAST_QUERIES, LearntBefore, State, Survey, Suspicion, Trial, UpdateConfig, Window, Witness,
-};
-use crate::ranker::{self, Corpus, Neural, Ranker};
-use crate::{Collection, Evidence, Judgments, SearchQuery};
+use super::{Churn, Drift, LEAST_QUERIES, Notice, State, Survey, Suspicion, Trial, UpdateConfig, Window, Witness};
+use crate::ranker::{self, Corpus};
+use crate::{Collection, Evidence, Judgments, SearchQuery, search_all};
 
 /// The queries that the test takes: neither model has learnt them.
 const HELD_OUT: &str = "held-out queries of the newest day";
 /// Queries with judged titles.
 const JUDGED: &str = "judged titles";
 
-/// What a new model is learnt from, and what it must be better on.
+/// The inputs of an update: the data of the new model, and the tests that it must pass.
 pub struct Update<'a> {
     /// The model to replace.
     pub old: &'a Model,
@@ -40,46 +39,30 @@ pub struct Update<'a> {
     pub settings: &'a UpdateConfig,
     /// The largest share of the first ten titles of frequent queries that may change.
     pub max_churn: f64,
-    /// What the update before remembered, if there was one.
+    /// The state after the update before, if there was one.
     pub state: Option<&'a State>,
-    /// How titles are searched with a model.
+    /// The search of titles with a model.
     pub search: &'a Search<'a>,
     /// The table of all titles, to learn from if the old model did.
     pub titles: Titles,
     /// Judged titles of other queries with their file.
     pub judged: Option<(&'a Path, &'a Judgments)>,
-    /// Whether to learn from clicks that do not look as if they came from users.
+    /// Whether to learn from clicks that do not look like those of users.
     pub trust_clicks: bool,
     /// The folder for temporary files.
     pub scratch: &'a Path,
 }
 
-/// What happens in an update.
+/// An event of an update.
 pub enum Progress<'a> {
     /// The clicks have been read.
     Surveyed(&'a Survey),
-    /// What a reader should know.
+    /// A notice for the reader.
     Notice(Notice),
     /// Training begins.
     Training,
     /// An event of the training.
     Run(&'a Event),
-}
-
-/// What a reader should know of the queries of an update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
-    /// The old model has learnt these clicks before.
-    LearntBefore(LearntBefore),
-    /// The state is that of another model, so that the test begins anew.
-    OtherModel,
-    /// The newest day is in the test already.
-    CountedBefore,
-    /// There are too few queries with judged titles to decide.
-    FewJudged {
-        /// How many.
-        queries: usize,
-    },
 }
 
 /// Why a new model takes the place of the old one.
@@ -140,7 +123,7 @@ pub struct Pooled {
     pub shown: Option<f64>,
 }
 
-/// What an update found.
+/// The results of an update.
 #[derive(Serialize)]
 pub struct Report {
     /// The number of titles.
@@ -152,16 +135,16 @@ pub struct Report {
     pub trials: Vec<Trial>,
     /// The test so far.
     pub pooled: Option<Pooled>,
-    /// How far the mix of queries has drifted from the one that the old model learnt.
+    /// The drift of the mix of queries from the one that the old model learnt.
     pub drift: Option<Drift>,
-    /// How much of the first tens of frequent queries changes.
+    /// The changes in the first tens of frequent queries.
     pub churn: Option<Churn>,
     /// The time that each step took.
     pub seconds: Seconds,
     /// The outcome.
     #[serde(skip)]
     pub verdict: Verdict,
-    /// What to remember until the next update; `None` if nothing is to change.
+    /// The state for the next update; `None` if nothing is to change.
     #[serde(skip)]
     pub state: Option<State>,
 }
@@ -194,7 +177,7 @@ impl Update<'_> {
         if on_progress(Progress::Surveyed(&survey)).is_break() {
             return Ok(None);
         }
-        // The next event says again whether to stop.
+        // The next event repeats whether to stop.
         let mut notice = |notice: Notice| {
             let _ = on_progress(Progress::Notice(notice));
         };
@@ -250,15 +233,16 @@ impl Update<'_> {
 
     /// Returns the suspicion that the newest clicks do not come from users.
     fn suspicion(&self, set: &Collection, queries: &Queries) -> Result<Option<Suspicion>> {
-        let (old_model, trigrams);
-        let witness: (Witness, &dyn Ranker) = if has_left_out(self.old, self.window.held_out) {
-            old_model = Neural::new("old".to_owned(), self.old);
-            (Witness::OldModel, &old_model)
-        } else {
-            trigrams = ranker::train("trigram", &Corpus::from_titles(set.texts())?)?;
-            (Witness::LetterTrigrams, &*trigrams)
-        };
-        Suspicion::of(witness, set, &queries.newest, &queries.earlier)
+        let Queries { newest, earlier, .. } = queries;
+        if has_left_out(self.old, self.window.held_out) {
+            let search = |queries: &[SearchQuery]| (self.search)(self.old, set, queries);
+            return Suspicion::look_for(Witness::OldModel, newest, earlier, search);
+        }
+        let trigrams = ranker::train("trigram", &Corpus::from_titles(set.texts())?)?;
+        let texts = set.texts();
+        let candidates = trigrams.candidates(&texts)?;
+        let search = |queries: &[SearchQuery]| search_all(&*candidates, queries, SHOWN, &mut |_| ());
+        Suspicion::look_for(Witness::LetterTrigrams, newest, earlier, search)
     }
 
     /// Searches with both models for all queries, and reports trials and churn. Returns the gains of the queries that the test takes.
@@ -289,7 +273,7 @@ impl Update<'_> {
             }
         }
         let [old, new] = &on_frequent;
-        report.churn = Some(Churn::of(old.iter().zip(new).map(|(old, new)| (&old[..], &new[..]))));
+        report.churn = Some(Churn::between(old.iter().zip(new).map(|(old, new)| (&old[..], &new[..]))));
         if !state.has_counted(report.survey.fingerprint()) {
             state.places = places;
         }
@@ -340,7 +324,7 @@ impl Update<'_> {
                 if churn > self.max_churn {
                     Verdict::Churn(reason)
                 } else {
-                    state = state.of_next(new.fingerprint(), mix.clone());
+                    state = state.successor(new.fingerprint(), mix.clone());
                     Verdict::Replace(Box::new(new), reason)
                 }
             }

@@ -1,4 +1,4 @@
-//! What an update remembers until the next one: the test so far, and the mix of queries that the model was learnt from.
+//! The state between updates: the test so far, and the mix of queries that the model was trained on.
 
 use std::fs;
 use std::io;
@@ -13,11 +13,11 @@ use super::gains::Places;
 use super::mix::Mix;
 use super::pooled::PooledTest;
 
-/// What the file says it is.
+/// The kind of the file.
 const KIND: &str = "update";
 /// The version of the file.
 const FORMAT: u32 = 1;
-/// A file is at most so long; one of a year has 20 KB.
+/// The most bytes of a file; one of a year has 20 KB.
 const MOST_BYTES: u64 = 1 << 20;
 /// The number of days that are remembered as counted.
 const MOST_DAYS: usize = 400;
@@ -34,15 +34,15 @@ pub struct State {
     pub updates: u64,
     /// The test of clicks so far.
     pub test: PooledTest,
-    /// Where users clicked.
+    /// The places of clicks.
     pub(super) places: Places,
-    /// The mix of queries that the model was learnt from, as far as it is known: that of the window when it came.
+    /// The mix of queries that the model was trained on, as far as it is known: that of the window when it came.
     pub mix: Mix,
     /// The fingerprints of the newest days that were counted, so that none is counted twice.
     counted: Vec<String>,
 }
 
-/// A part of a file that says what it is.
+/// The part of a file with its kind.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
@@ -50,16 +50,16 @@ struct Head {
 }
 
 impl State {
-    /// A state in which nothing is tested yet.
+    /// Creates a state without tests.
     pub fn new(model: &str, mix: Mix) -> State {
         let (kind, model) = (KIND.to_owned(), model.to_owned());
         let (test, places) = (PooledTest::default(), Places::default());
         State { kind, format: FORMAT, model, updates: 0, test, places, mix, counted: Vec::new() }
     }
 
-    /// The state after another model took the place of this one's. The days that were counted for the choice do not count for the
-    /// next one.
-    pub(super) fn of_next(&self, model: &str, mix: Mix) -> State {
+    /// Returns the state after another model took the place of this one's. The days that were counted for the choice do not count
+    /// for the next one.
+    pub(super) fn successor(&self, model: &str, mix: Mix) -> State {
         State { counted: self.counted.clone(), places: self.places, ..State::new(model, mix) }
     }
 
@@ -141,7 +141,7 @@ impl State {
     ///
     /// # Errors
     ///
-    /// Those of [`write_bytes_atomically`]. What was at `path` is then untouched.
+    /// Those of [`write_bytes_atomically`]. A file at `path` is then untouched.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut bytes = serde_json::to_vec(self).expect("names for keys");
         bytes.push(b'\n');
@@ -177,7 +177,7 @@ mod tests {
         let before = state.test.clone();
         assert!(!state.count(7, &[1.0]));
         assert_eq!(state.test, before);
-        let mut next = state.of_next(MODEL, Mix::default());
+        let mut next = state.successor(MODEL, Mix::default());
         assert!(!next.count(7, &[1.0]) && next.count(8, &[1.0]));
         assert_eq!(next.test.days, 1);
         assert!((0..1_000).all(|day| next.count(1_000 + day, &[])));
@@ -198,7 +198,7 @@ mod tests {
             ("\"gain\":0.25", "\"gain\":null"),
             ("\"shown\":0", "\"shown\":1"),
             ("\"words\":[]", "\"words\":[1.0]"),
-            ("\"queries\":0.0", "\"queries\":-0.5"),
+            ("\"sample_size\":0.0", "\"sample_size\":-0.5"),
             ("0123456789abcdef0123456789abcdef", "shop"),
             ("\"0000000000000007\"", "\"7\""),
             ("\"counted\"", "\"more\":1,\"counted\""),

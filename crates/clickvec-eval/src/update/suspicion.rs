@@ -1,24 +1,25 @@
-//! Whether a day's clicks look like those of the days before.
+//! Checks whether a day's clicks look like those of the days before.
 
 use serde::Serialize;
 
-use super::trial::{DEPTH, LEAST_QUERIES, values};
-use crate::ranker::Ranker;
-use crate::{Collection, SearchQuery, search_all};
+use super::churn::SHOWN;
+use super::trial::LEAST_QUERIES;
+use crate::SearchQuery;
 use clickvec::Result;
+use clickvec::index::Hit;
 
-/// If a ranker's nDCG@10 on the newest clicks is less than this share of its nDCG@10 on earlier clicks, the newest
-/// ones are suspected not to come from users.
+/// If the share of clicked titles that a search finds is less than this part of its share on earlier days, the newest clicks may
+/// not come from users.
 const LEAST_OF_BEFORE: f64 = 0.5;
 
 /// The number of standard errors by which the two must also differ.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// The ranker by which two days are compared. It must not have learnt the clicks of either.
+/// The search by which two days are compared. It must not have learnt the clicks of either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Witness {
-    /// The old model, where it has never learnt held-out clicks.
+    /// The search with the old model, where it has never learnt held-out clicks.
     OldModel,
     /// The untrained cosine of letter trigrams, for an old model that may have learnt those of earlier days.
     LetterTrigrams,
@@ -27,8 +28,8 @@ pub enum Witness {
 impl std::fmt::Display for Witness {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Witness::OldModel => "the old model does",
-            Witness::LetterTrigrams => "letter trigrams, untrained, do",
+            Witness::OldModel => "the search finds",
+            Witness::LetterTrigrams => "letter trigrams, untrained, find",
         })
     }
 }
@@ -44,13 +45,13 @@ pub enum Suspicion {
         /// The number of clicks.
         pairs: u64,
     },
-    /// Clicks that a ranker finds far worse than earlier ones, as it would random clicks of robots.
+    /// Clicks on titles that a search finds far less often than those of earlier days, as with random clicks of robots.
     NotLikeBefore {
-        /// The ranker.
+        /// The search.
         witness: Witness,
-        /// Its nDCG@10 on held-out clicks of the newest day.
+        /// The mean share of a query's clicked titles among its first ten, for held-out clicks of the newest day.
         newest: f64,
-        /// Its nDCG@10 on held-out clicks of earlier days.
+        /// The same on earlier days.
         earlier: f64,
     },
 }
@@ -64,31 +65,33 @@ impl std::fmt::Display for Suspicion {
             ),
             Suspicion::NotLikeBefore { witness, newest, earlier } => write!(
                 f,
-                "{witness} far worse on the newest day's clicks than on earlier ones: nDCG@10 {newest:.3} instead of \
-                 {earlier:.3}; do they come from users?"
+                "{witness} far fewer of the titles clicked on the newest day than of those before: {:.0} % among the first \
+                 {SHOWN} instead of {:.0} %; do the clicks come from users?",
+                newest * 100.0,
+                earlier * 100.0
             ),
         }
     }
 }
 
 impl Suspicion {
-    /// Returns the suspicion that the `newest` clicks do not come from users, because a ranker does much worse on them than on
-    /// `earlier` ones, searching all titles of the collection.
+    /// Returns the suspicion that the `newest` clicks do not come from users, because far fewer clicked titles than on the
+    /// `earlier` days are among the first ten of a search. Users click what they are shown; robots click on anything.
     ///
     /// # Errors
     ///
-    /// Those of [`Ranker::candidates`].
-    pub fn of(
-        (witness, ranker): (Witness, &dyn Ranker),
-        set: &Collection,
+    /// Those of `search`, which returns the positions of the titles found for each query, best first.
+    pub fn look_for(
+        witness: Witness,
         newest: &[SearchQuery],
         earlier: &[SearchQuery],
+        search: impl Fn(&[SearchQuery]) -> Result<Vec<Vec<Hit>>>,
     ) -> Result<Option<Suspicion>> {
-        let texts = set.texts();
-        let candidates = ranker.candidates(&texts)?;
         let found = |queries: &[SearchQuery]| -> Result<(f64, f64)> {
-            let lists = search_all(&*candidates, queries, DEPTH, &mut |_| ())?;
-            Ok(mean_and_error(&values(lists, set, queries)))
+            let lists = search(queries)?;
+            Ok(mean_and_error(
+                &queries.iter().zip(&lists).map(|(query, list)| shown(query, list)).collect::<Vec<f64>>(),
+            ))
         };
         let (newest_mean, before) = (found(newest)?, found(earlier)?);
         // Few queries may all be odd ones.
@@ -97,6 +100,13 @@ impl Suspicion {
             && before.0 - newest_mean.0 > STANDARD_ERRORS * newest_mean.1.hypot(before.1);
         Ok(is_far.then_some(Suspicion::NotLikeBefore { witness, newest: newest_mean.0, earlier: before.0 }))
     }
+}
+
+/// Returns the share of a query's clicked titles that are among the first ten of a list.
+fn shown(query: &SearchQuery, list: &[Hit]) -> f64 {
+    let clicked = query.judged().iter().filter(|(_, grade)| *grade > 0).count();
+    let found = list.iter().take(SHOWN).filter(|hit| query.grade(hit.position).is_some_and(|grade| grade > 0)).count();
+    found as f64 / clicked.max(1) as f64
 }
 
 /// Returns the mean and its standard error.

@@ -14,7 +14,8 @@ use crate::{
 
 /// The smallest number of queries for a useful comparison of two models.
 pub const LEAST_QUERIES: usize = 20;
-/// The number of titles that are found for a query. Without those that nobody clicked or judged, ten of them are left nearly always.
+/// The number of titles that are found for a query. Without those that have no click or judgment, ten of them are left nearly
+/// always.
 pub const DEPTH: usize = 50;
 
 /// A search of a collection with a model: it finds the [`DEPTH`] best titles for each query.
@@ -45,31 +46,26 @@ pub struct Trial {
     pub difference: f64,
     /// The p of a paired t-test.
     pub p: f64,
-    /// Whether the new model is significantly worse on [`LEAST_QUERIES`] judged queries or more. Clicks cannot tell that: users saw
-    /// what the old model found.
+    /// Whether the new model is significantly worse on [`LEAST_QUERIES`] judged queries or more. Clicks cannot show that: users
+    /// saw the titles of the old model.
     pub worse: bool,
     /// A warning if titles that were never judged or shown decide the comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// The metric that decides, and what says how far it can be trusted.
+/// The metric that decides, and those that show how far it can be trusted.
 const METRICS: [Metric; 3] =
     [Metric::Ndcg(SHOWN as u32), Metric::Judged(SHOWN as u32), Metric::CondensedNdcg(SHOWN as u32)];
 
-/// Returns how good the lists are that were found for `queries`.
+/// Evaluates the lists that were found for `queries`.
 fn judged(lists: Vec<Vec<Hit>>, set: &Collection, queries: &[SearchQuery], known: &[bool]) -> Evaluation {
     let task = Task::Search { titles: &set.titles, queries, known };
     task.judge("model", &Answers::Lists(lists), &METRICS, &EvaluateOptions::default())
 }
 
-/// Returns nDCG@10 of each query.
-pub(super) fn values(lists: Vec<Vec<Hit>>, set: &Collection, queries: &[SearchQuery]) -> Vec<f64> {
-    judged(lists, set, queries, &[]).values(METRICS[0])
-}
-
 impl Trial {
-    /// Compares what the old and the new model found.
+    /// Compares the titles that the old and the new model found.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The clicks of the last days, of which some queries are held out.
+//! The clicks of the last days, with some queries held out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use clickvec::internals::clicks::query_hash;
 use clickvec::internals::text::{Dictionary, WordBuffer, for_each_trigram, for_each_word, words};
 use clickvec::tables::Skipped;
 use clickvec::train::{Weighting, click_grades};
+use clickvec_tables::{Error, ErrorKind};
 use serde::{Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -19,6 +20,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const MOST_HELD_OUT: usize = 2_000;
 /// The smallest share of clicks on titles of the collection. A day with fewer is suspicious.
 const LEAST_KNOWN: f64 = 0.5;
+/// The number of broken lines shown in the message for files without a click.
+const SHOWN_BROKEN: usize = 3;
 /// The number of frequent queries.
 const FREQUENT: usize = 100;
 
@@ -29,7 +32,7 @@ pub struct Window<'a> {
     pub files: &'a [PathBuf],
     /// The column with the texts of titles.
     pub field: &'a str,
-    /// How the column `count` becomes the weight of a pair.
+    /// The weighting of a pair by the column `count`.
     pub weighting: Weighting,
     /// The number of days, or files, after which the weight of a click is halved.
     pub half_life: f64,
@@ -68,7 +71,7 @@ impl<'a> Window<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`ClickReader::open`] and [`ClickReader::next`].
+    /// Those of [`ClickReader::open`] and [`ClickReader::next`], and [`ErrorKind::Empty`] without a click in any file.
     pub fn survey(&self, is_title: impl Fn(&str) -> bool, known: &Dictionary) -> Result<Survey> {
         let mut survey = Survey::default();
         let (mut newest, mut earlier) = (HeldOut::default(), HeldOut::default());
@@ -118,6 +121,13 @@ impl<'a> Window<'a> {
             day.skipped = reader.skipped().clone();
             survey.days.push(day);
             survey.held_out.push(of_day);
+        }
+        if let Some(last) = survey.days.last().filter(|_| survey.days.iter().all(|day| day.pairs == 0)) {
+            let first: String = last.skipped.shown().take(SHOWN_BROKEN).map(|line| format!("; {line}")).collect();
+            let found = format!("none ({} broken{first})", last.skipped.count);
+            return Err(Error::expected(ErrorKind::Empty, "clicks", found)
+                .help("see docs/reference/tables.md")
+                .at(&last.file));
         }
         survey.mix = mixing.finish();
         survey.frequent = most_frequent(clicks);
@@ -240,7 +250,7 @@ pub struct Survey {
     pub earlier: Judgments,
     /// The number of trigrams in the newest file's queries; a trigram counts as often as it occurs.
     pub trigrams: u64,
-    /// Those of these trigrams that the old model does not know.
+    /// Trigrams among these that the old model does not know.
     pub unseen_trigrams: u64,
     /// The mix of the queries of all days.
     #[serde(skip)]
@@ -253,7 +263,7 @@ pub struct Survey {
 /// The held-out queries of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HeldOutDay {
-    /// What tells the pairs of the file from those of another.
+    /// A fingerprint of the pairs of the file.
     pub(super) fingerprint: u64,
     /// The hashes of the queries.
     queries: HashSet<u64>,
@@ -303,7 +313,7 @@ impl HeldOut {
         format!("{hash:016x}")
     }
 
-    /// `weighted`: whether titles whose clicks weigh more get higher grades.
+    /// Makes judgments of the titles. If `weighted`, titles whose clicks weigh more get higher grades.
     fn judgments(self, weighted: bool) -> Judgments {
         let query = |(hash, (text, titles)): (u64, (String, BTreeMap<String, f64>))| {
             let (titles, weights): (Vec<String>, Vec<f64>) = titles.into_iter().unzip();

@@ -84,7 +84,7 @@ pub(in crate::ranker) fn load_state(
 }
 
 fn parse(
-    file: &TensorFile,
+    file: &TensorFile<'_>,
     systems: &[&'static System],
 ) -> Result<(&'static System, Values, RankerState), clickvec_tables::Error> {
     let (tensors, header) = file.parse::<Header>(KIND)?;

@@ -8,10 +8,11 @@ use std::path::Path;
 use super::corpus::Corpus;
 use super::state::{RankerState, check_range};
 use super::stored;
-use super::system::{Parameter, System, Values};
+use super::system::{FOLD, Parameter, System, Values};
 use super::{Ranker, RankerSpec, SystemRanker};
 use crate::ranker::Candidates;
-use clickvec::internals::text::{Dictionary, Trigram, WordBuffer, for_each_trigram, for_each_word};
+use clickvec::internals::text::{Dictionary, Trigram, WordBuffer, for_each_trigram};
+use clickvec::train::{Accents, TextConfig};
 use clickvec_tables::{Result, damaged};
 use lists::TrigramCandidates;
 pub use lists::{TrigramLists, TrigramQuery};
@@ -25,7 +26,7 @@ const IDF_POWER: Parameter =
 pub(super) const SYSTEM: System = System {
     name: "trigram",
     about: "cosine of letter trigrams with tf-idf (Salton, Buckley 1988, on the papers' word hashing)",
-    parameters: &[TF_POWER, IDF_POWER],
+    parameters: &[TF_POWER, IDF_POWER, FOLD],
     files: &[],
     one_above_zero: &[],
     train: |values, resources, _| Ok(Box::new(LetterTrigrams::train(values, resources.corpus))),
@@ -38,6 +39,8 @@ pub(super) const SYSTEM: System = System {
 /// A trigram that is not in the collection is dropped. If a text has none left, the cosine is 0.
 #[derive(Debug, Clone)]
 pub struct LetterTrigrams {
+    /// How texts become words.
+    text: TextConfig,
     dictionary: Dictionary,
     /// The number of titles that have each trigram.
     document_frequency: Vec<u32>,
@@ -50,6 +53,7 @@ pub struct LetterTrigrams {
 
 impl LetterTrigrams {
     fn train(values: &Values, corpus: &Corpus) -> LetterTrigrams {
+        let (text, mut buffer) = (text_config(values), WordBuffer::default());
         // The trigrams of each word, computed once, and for each trigram the last title, counted from 1, that had it.
         let mut numbers: HashMap<Trigram, usize> = HashMap::new();
         let mut counts: Vec<(Trigram, u64)> = Vec::new();
@@ -59,14 +63,16 @@ impl LetterTrigrams {
             for &word in words {
                 let trigrams = known[word as usize].get_or_insert_with(|| {
                     let mut found = Vec::new();
-                    for_each_trigram(corpus.vocabulary.word(word), |trigram| {
+                    let mut add = |trigram| {
                         let number = *numbers.entry(trigram).or_insert(counts.len());
                         if number == counts.len() {
                             counts.push((trigram, 0));
                             last.push(0);
                         }
                         found.push(number);
-                    });
+                    };
+                    let word = corpus.vocabulary.word(word);
+                    text.for_each_word(word, &mut buffer, |word| for_each_trigram(word, &mut add));
                     found
                 });
                 for &trigram in trigrams.iter() {
@@ -81,8 +87,18 @@ impl LetterTrigrams {
         LetterTrigrams::new(values, dictionary, document_frequency, corpus.titles.len() as u32)
     }
 
+    /// Learns the trigrams of a collection and their idf, with the default powers, and with accents or without.
+    ///
+    /// # Errors
+    /// [`clickvec_tables::ErrorKind::Memory`].
+    pub fn from_titles<'t>(titles: impl IntoIterator<Item = &'t str>, accents: Accents) -> Result<LetterTrigrams> {
+        let values = values_for([(FOLD.name, f64::from(u8::from(accents == Accents::Fold)))]);
+        Ok(LetterTrigrams::train(&values, &Corpus::from_titles(titles)?))
+    }
+
     fn new(values: &Values, dictionary: Dictionary, document_frequency: Vec<u32>, documents: u32) -> LetterTrigrams {
         let mut ranker = LetterTrigrams {
+            text: text_config(values),
             dictionary,
             document_frequency,
             documents,
@@ -112,10 +128,9 @@ impl LetterTrigrams {
     /// # Errors
     /// [`clickvec_tables::ErrorKind::Io`].
     pub fn save(&self, path: &Path) -> Result<()> {
-        let parameters = [(TF_POWER.name, self.tf_power), (IDF_POWER.name, self.idf_power)];
-        let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
-        let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters, ..RankerSpec::default() };
-        SYSTEM.save(path, &SYSTEM.values(&spec).expect("its own parameters"), self)
+        let fold = f64::from(u8::from(self.text.accents == Accents::Fold));
+        let values = values_for([(TF_POWER.name, self.tf_power), (IDF_POWER.name, self.idf_power), (FOLD.name, fold)]);
+        SYSTEM.save(path, &values, self)
     }
 
     /// The number of trigrams.
@@ -141,10 +156,23 @@ impl LetterTrigrams {
     }
 }
 
+/// Returns the values of a ranker with these parameters.
+fn values_for<const N: usize>(parameters: [(&str, f64); N]) -> Values {
+    let parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+    let spec = RankerSpec { name: SYSTEM.name.to_owned(), parameters, ..RankerSpec::default() };
+    SYSTEM.values(&spec).expect("its own parameters")
+}
+
+fn text_config(values: &Values) -> TextConfig {
+    let accents = if values.count(FOLD.name) == 1 { Accents::Fold } else { Accents::Keep };
+    TextConfig { accents, ..TextConfig::USUAL }
+}
+
 /// Whether all texts get the same weights.
 impl PartialEq for LetterTrigrams {
     fn eq(&self, other: &LetterTrigrams) -> bool {
-        self.dictionary.trigrams() == other.dictionary.trigrams()
+        self.text == other.text
+            && self.dictionary.trigrams() == other.dictionary.trigrams()
             && self.weights == other.weights
             && self.tf_power == other.tf_power
     }
@@ -167,7 +195,7 @@ impl Vector {
     /// Calls `each` with every trigram of the text, ascending, and how often it is there.
     fn count(&mut self, ranker: &LetterTrigrams, text: &str, mut each: impl FnMut(u32, u32)) {
         let Vector { counts, present, words } = self;
-        for_each_word(text, words, |word| {
+        ranker.text.for_each_word(text, words, |word| {
             for_each_trigram(word, |trigram| {
                 let Some(id) = ranker.dictionary.get(trigram) else { return };
                 if counts[id as usize] == 0 {
@@ -264,6 +292,21 @@ mod tests {
         let powers = train("trigram:tf_power=0.5,idf_power=0", &corpus);
         let expected = (2.0f64.sqrt() + 1.0) / (2.0f64 * (2.0 + 1.0 + 1.0 + 1.0)).sqrt();
         assert_close(&powers.score("ab", &["ab aba", "aba ab"]), &[expected, expected]);
+    }
+
+    #[test]
+    fn accents_are_folded_where_the_collection_has_them_and_where_the_query_has() {
+        let titles = corpus(&["café table", "cafe chair", "Straße"], &[]);
+        let found = |spec: &str| {
+            let ranker = train(spec, &titles);
+            let scores = |query: &str| ranker.score(query, &["café", "cafe"]);
+            (scores("café"), scores("cafe"), ranker.score("STRASSE", &["straße"])[0])
+        };
+        let (accented, plain, sharp) = found("trigram:fold=1");
+        assert_eq!((accented, plain, sharp), (vec![1.0, 1.0], vec![1.0, 1.0], 1.0));
+        let (accented, _, sharp) = found("trigram");
+        assert!(accented[1] < 0.8 && sharp < 0.8, "{accented:?} {sharp}");
+        is_kept_by_a_file("trigram:fold=1", &titles);
     }
 
     #[test]
