@@ -1,4 +1,4 @@
-//! How long a build takes, from the sizes of its inputs.
+//! The estimate of a build's time from the sizes of its inputs.
 
 use std::path::PathBuf;
 

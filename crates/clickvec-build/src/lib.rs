@@ -1,8 +1,8 @@
 //! From a search engine's log and its titles to an index that is searched, with a test of how much better it is.
 //!
-//! [`Build::run`] looks at the files, counts clicks, trains a model, compares the index with BM25 on queries that the model has not
-//! seen, and writes the index. It never prints: [`Progress`] says what happens. An interrupted build leaves a folder beside the
-//! output ([`folder_beside`]), from which the same build resumes; on success it is removed.
+//! [`Build::run`] examines the files, counts clicks, trains a model, compares the index with BM25 on queries that the model has
+//! not seen, and writes the index. It never prints: [`Progress`] reports each step. An interrupted build leaves a folder beside
+//! the output ([`folder_beside`]), from which the same build resumes; on success it is removed.
 
 mod estimate;
 mod look;
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::looked::{Join, LogFacts, Looked, TitleFacts};
 pub use self::progress::{OnProgress, Progress, Step};
-pub use self::searched::search_all;
+pub use self::searched::IndexCandidates;
 pub use self::work::folder_beside;
 
 use self::look::Reading;
@@ -49,7 +49,7 @@ const CLICKS: &str = "clicks.tsv";
 const COUNTED: &str = "counted.json";
 const MODEL: &str = "model.safetensors";
 const TESTED: &str = "tested.json";
-/// What a teacher makes of all texts, and an index without it to compare with.
+/// The teacher's vectors of all texts, and an index without it to compare with.
 const TAUGHT: &str = "teacher.npy";
 const PLAIN: &str = "plain";
 
@@ -57,16 +57,17 @@ const PLAIN: &str = "plain";
 const CHECKPOINT_EVERY: u64 = 1_000;
 /// The titles between two reports of progress.
 const TITLES_AT_ONCE: u64 = 512;
-/// What was shown and not clicked is kept for the queries that are held out, and some more: their share of a small log is not exact.
+/// The share of queries whose titles that were shown and not clicked are stored, as a multiple of the held-out share, which is not
+/// exact in a small log.
 const MARGIN: f64 = 1.5;
 /// With a larger share of the clicks on one title, there is nothing to learn from them.
 const MOST_ON_ONE_TITLE: f64 = 0.95;
 
-/// What an index is made of, and where it goes.
+/// The inputs of an index, and its output.
 pub struct Build<'a> {
     /// The logs, raw or counted; without any, the model learns from the titles alone.
     pub logs: &'a [PathBuf],
-    /// How the logs are read.
+    /// The reading of the logs.
     pub table: Options,
     /// The source of the logs, if it is known.
     pub preset: Option<Preset>,
@@ -91,8 +92,10 @@ pub struct Build<'a> {
 pub struct Built {
     /// The number of titles that can be found.
     pub titles: u64,
-    /// The number of titles that were left out because the model knows none of their words.
-    pub left_out: u64,
+    /// The number of titles without a vector, because the model knows none of their words. Words find them.
+    pub without_vector: u64,
+    /// The number of these titles that have no words either. Nothing finds them but their ids.
+    pub without_words: u64,
     /// The fingerprint of the index.
     pub fingerprint: String,
     /// The comparison with BM25; `None` if there was nothing to compare by.
@@ -103,7 +106,7 @@ pub struct Built {
     pub teacher: Option<bool>,
 }
 
-/// What is known of the counted clicks.
+/// The facts of the counted clicks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Counted {
     query: Option<String>,
@@ -145,14 +148,11 @@ impl Build<'_> {
                 settings.set(name, value.into());
             }
         }
-        let scores = self.teachers.iter().filter(|path| train::Teacher::is_score_file(path)).count();
-        let (vectors, scores) = (self.teachers.len() > scores, scores > 0);
-        let inputs = Inputs { clicks, titles: true, vectors, scores, ..Inputs::default() };
-        inputs.settings(&settings)
+        Inputs { clicks, titles: true, ..Inputs::default() }.with_teacher(self.teachers).settings(&settings)
     }
 
-    /// Makes the index. If `on_progress` breaks, what was made so far stays in the folder beside the output, and the same build
-    /// resumes from it; whatever was at the output stays until the new index is complete.
+    /// Makes the index. If `on_progress` breaks, the finished steps stay in the folder beside the output, and the same build
+    /// resumes from it. A file at the output stays until the new index is complete.
     ///
     /// # Errors
     ///
@@ -183,42 +183,60 @@ impl Build<'_> {
         let (clicks, counted) = match self.counted(&reading, &work, &mut run) {
             Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
             counted => {
-                work.keep();
+                work.keep(true);
                 counted?
             }
         };
+        let built = self.learn_and_index(&reading, clicks.as_deref(), counted, teacher, &work, &mut run);
+        match &built {
+            Ok(_) => work.remove()?,
+            // Nothing resumes a build whose inputs have a fault: mended, they are others.
+            Err(error) => work.keep(!error.concerns_data()),
+        }
+        built
+    }
+
+    /// Trains the model, and makes and tests the index.
+    fn learn_and_index(
+        &self,
+        reading: &Reading,
+        clicks: Option<&Path>,
+        counted: Counted,
+        teacher: Option<Teacher>,
+        work: &Work,
+        run: &mut Run<'_, '_>,
+    ) -> Result<Built> {
         let mut taught = None;
         if let Some(teacher) = &teacher {
             run.step(Step::Teach)?;
-            taught = Some(Taught::encode(teacher, &reading.titles, clicks.as_deref(), work.file(TAUGHT), &mut run)?);
+            taught = Some(Taught::encode(teacher, &reading.titles, clicks, work.file(TAUGHT), run)?);
         }
         let mut tested = work.read(TESTED);
         let model = work.file(MODEL);
         let size = Size { titles: reading.looked.titles.titles, ..counted.size };
-        self.learn(&reading.titles, clicks.as_deref(), size, taught.as_ref(), &work, &mut tested, &mut run)?;
+        self.learn(&reading.titles, clicks, size, taught.as_ref(), work, &mut tested, run)?;
         run.step(Step::Index)?;
         let model = Model::load(&model)?;
         let mut teacher = taught.as_ref().map(|taught| &taught.teacher);
         teacher = teacher.filter(|_| tested.as_ref().is_none_or(testing::keeps_teacher));
-        let mut built = self.index(&model, &reading, teacher, self.output, &mut run)?;
+        let mut built = self.index(&model, reading, teacher, self.output, run)?;
         if let Some(judged) = self.judged {
             run.step(Step::Test)?;
             let plain = teacher.map(|_| work.file(PLAIN));
             if let Some(plain) = &plain {
-                self.index(&model, &reading, None, plain, &mut run)?;
+                self.index(&model, reading, None, plain, run)?;
             }
-            let contest = testing::judged(judged, &reading.titles, self.output, plain.as_deref(), &mut run)?;
+            let contest = testing::judged(judged, &reading.titles, self.output, plain.as_deref(), run)?;
             run.tell(Progress::Tested(&contest))?;
             if teacher.is_some() && !testing::keeps_teacher(&contest) {
                 teacher = None;
-                built = self.index(&model, &reading, None, self.output, &mut run)?;
+                built = self.index(&model, reading, None, self.output, run)?;
             }
             tested = Some(contest);
         }
         let teacher = taught.is_some().then_some(teacher.is_some());
-        work.remove()?;
-        let BuiltIndex { titles, left_out, fingerprint, .. } = built;
-        Ok(Built { titles, left_out, fingerprint, tested, query: counted.query, teacher })
+        let BuiltIndex { titles, without_vector, without_words, fingerprint, .. } = built;
+        Ok(Built { titles, without_vector, without_words, fingerprint, tested, query: counted.query, teacher })
     }
 
     /// Loads the transformer that teaches, if there is one.
@@ -229,7 +247,7 @@ impl Build<'_> {
             let error = Error::expected(ErrorKind::Setting, "one transformer that teaches", "a second one");
             return Err(error.help("name the better one").at(second));
         }
-        first.map(|folder| Teacher::transformer(folder)).transpose()
+        first.map(|folder| Teacher::load(folder)).transpose()
     }
 
     /// Returns a size that is known before the files are read.
@@ -254,7 +272,7 @@ impl Build<'_> {
         steps.into_iter().filter(|&(_, is_done)| is_done).map(|(step, _)| step).collect()
     }
 
-    /// Returns what the result depends on.
+    /// Returns the inputs that the result depends on.
     fn identity(&self) -> Result<work::Inputs> {
         let files = self.inputs().iter().map(|path| InputFile::new(path)).collect::<Result<Vec<_>>>()?;
         let config = self.config(self.small())?;
@@ -411,7 +429,7 @@ impl Build<'_> {
     }
 }
 
-/// Says what helps if no click is left.
+/// Adds help to the error if no click is left.
 fn nothing_left(error: Error) -> Error {
     if error.kind() != ErrorKind::Empty {
         return error;
@@ -426,7 +444,7 @@ struct Run<'r, 'f> {
 }
 
 impl Run<'_, '_> {
-    /// Reports what happens.
+    /// Reports an event.
     fn tell(&mut self, progress: Progress<'_>) -> Result<()> {
         if (self.on_progress)(progress).is_break() { Err(Error::interrupted()) } else { Ok(()) }
     }

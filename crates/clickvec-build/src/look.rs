@@ -1,4 +1,4 @@
-//! Looking at the files: what they are, which column is what, and whether they fit together.
+//! The examination of the files: their kinds, their columns, and whether they fit together.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -20,17 +20,17 @@ use crate::{Build, estimate};
 /// The most names of columns in a message.
 const NAMES: usize = 20;
 
-/// How the files are read, after they have been looked at.
+/// The reading of the files, after they have been examined.
 pub(crate) struct Reading {
     pub(crate) looked: Looked,
     pub(crate) titles: Titles,
     pub(crate) options: Options,
     pub(crate) preset: Option<Preset>,
-    /// The log if it is counted already and has what counting it again would lose.
+    /// The log, if it is counted already and counting it again would lose some of it.
     pub(crate) counted: Option<PathBuf>,
 }
 
-/// Looks at the files of a build.
+/// Examines the files of a build.
 ///
 /// # Errors
 ///
@@ -110,12 +110,12 @@ fn titles_header(build: &Build<'_>) -> Result<Option<Header>> {
     })
 }
 
-/// Returns what a log is, and its columns.
+/// Returns the kind of a log, and its columns.
 fn log_kind(path: &Path, build: &Build<'_>, titles: Option<&Header>) -> Result<(Kind, Vec<String>, GuessedColumns)> {
     if build.preset.is_some() || build.table.header.is_some() {
         return Ok((Kind::Log, Vec::new(), GuessedColumns::default()));
     }
-    let Some(Header { kind, names, columns }) = guess::header(path) else {
+    let Some(Header { kind, names, columns, .. }) = guess::header(path) else {
         // A missing file has an error of its own.
         let line = guess::first_line(path)?;
         if let Some(kind @ Kind::Preset(_)) = guess::by_first_line(&line) {
@@ -132,7 +132,7 @@ fn log_kind(path: &Path, build: &Build<'_>, titles: Option<&Header>) -> Result<(
     };
     match kind {
         _ if named(Role::Query) && (named(Role::Title) || named(Role::Item)) => Ok((kind, names, columns)),
-        Kind::Judged if has(&names, "grade") => {
+        Kind::Judged | Kind::Sheet if has(&names, "grade") => {
             refuse("judged titles: the column `grade`".to_owned(), "judged titles test an index; name the clicks")
         }
         Kind::Titles | Kind::Corpus => {

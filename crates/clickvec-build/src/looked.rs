@@ -1,35 +1,35 @@
-//! What was found in the files, before anything is made of them.
+//! The facts found in the files before the build.
 
 use std::path::PathBuf;
 
 use clickvec_logs::guess::GuessedColumns;
 use serde::Serialize;
 
-/// What was found in the files.
+/// The facts found in the files.
 #[derive(Debug, Clone, Serialize)]
 pub struct Looked {
     /// The logs.
     pub logs: Vec<LogFacts>,
     /// The table of titles.
     pub titles: TitleFacts,
-    /// How the log's clicks get their titles.
+    /// The way the log's clicks get their titles.
     pub join: Join,
     /// The estimated time of the whole build, in seconds.
     pub seconds: f64,
 }
 
-/// What a log is.
+/// The facts of a log.
 #[derive(Debug, Clone, Serialize)]
 pub struct LogFacts {
     /// The file.
     pub path: PathBuf,
-    /// What it seems to be, for people.
+    /// Its likely kind, for people.
     pub kind: String,
-    /// Which of its columns is what.
+    /// The roles of its columns.
     pub columns: GuessedColumns,
 }
 
-/// What the table of titles has.
+/// The facts of the table of titles.
 #[derive(Debug, Clone, Serialize)]
 pub struct TitleFacts {
     /// The file.
@@ -42,7 +42,7 @@ pub struct TitleFacts {
     pub text: Option<String>,
 }
 
-/// How clicks get their titles.
+/// The way clicks get their titles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {

@@ -1,4 +1,4 @@
-//! What a build reports while it runs.
+//! The progress of a build.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use crate::looked::Looked;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// The files are looked at.
+    /// The files are examined.
     Look,
     /// The clicks of the logs are counted.
     Count,
@@ -29,7 +29,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Returns what is done, as a heading.
+    /// Returns the name of the step, as a heading.
     pub fn name(self) -> &'static str {
         match self {
             Step::Look => "looking at the files",
@@ -43,7 +43,7 @@ impl Step {
     }
 }
 
-/// What happens in a build. Serialized, it is an object with its name as `event`.
+/// An event of a build. Serialized, it is an object with its name as `event`.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ pub enum Progress<'a> {
         /// The number of all steps.
         of: usize,
     },
-    /// The files have been looked at, and fit together.
+    /// The files have been examined, and fit together.
     Looked(&'a Looked),
     /// An interrupted build of the same files is resumed.
     Resumed,
@@ -72,9 +72,9 @@ pub enum Progress<'a> {
     Counted(&'a Report),
     /// Learning begins, with so many epochs.
     Epochs {
-        /// Of the titles.
+        /// Epochs of the titles.
         titles: u32,
-        /// Of the clicks; 0 without a log.
+        /// Epochs of the clicks; 0 without a log.
         clicks: u32,
     },
     /// Texts have been encoded.

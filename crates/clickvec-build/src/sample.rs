@@ -12,7 +12,7 @@ use clickvec_tables::{Error, ErrorKind, Result};
 use crate::looked::Join;
 use crate::vocabulary::{Vocabulary, looks_like_id};
 
-/// The rows of all logs that are looked at.
+/// The number of rows of all logs that are examined.
 const ROWS: u64 = 50_000;
 /// With a smaller share, the ids of a log are those of other titles.
 const FEW_IDS: f64 = 0.2;
@@ -20,9 +20,9 @@ const FEW_IDS: f64 = 0.2;
 const FEW_WORDS: f64 = 0.1;
 /// With a smaller share of known words, clicked titles are of another vocabulary.
 const FEW_TITLE_WORDS: f64 = 0.2;
-/// With a larger share, nearly all are.
+/// With a larger share of titles that look like ids, nearly all count as ids.
 const MOST: f64 = 0.8;
-/// Where a script without spaces may begin; words of such scripts are not compared.
+/// Scripts without spaces; their words are not compared.
 const WITHOUT_SPACES: std::ops::Range<char> = '\u{0E00}'..'\u{AC00}';
 
 /// A number of texts, and how many of them are known.
@@ -43,13 +43,13 @@ impl Share {
     }
 }
 
-/// What the first rows of the logs have.
+/// The facts of the first rows of the logs.
 #[derive(Default)]
 pub(crate) struct Sample {
     pub(crate) rows: u64,
     /// Whether these are all rows.
     pub(crate) is_all: bool,
-    /// The bytes of what was read of each row.
+    /// The bytes read of each row.
     pub(crate) bytes: u64,
     /// Titles that are texts of TITLES, those that are ids there, and those that look like ids of any kind.
     texts: Share,
@@ -133,7 +133,7 @@ impl Sample {
         }
     }
 
-    /// Returns how clicks get their titles, by the names of the log's columns of titles and items.
+    /// Returns the way clicks get their titles, by the names of the log's columns of titles and items.
     ///
     /// # Errors
     ///

@@ -4,40 +4,42 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use clickvec::index::Hit;
-use clickvec_eval::{Collection, SearchQuery, room_for_lists};
-use clickvec_index::{Index, Mode, Request};
+use clickvec_eval::Collection;
+use clickvec_eval::ranker::Candidates;
+use clickvec_index::{Hit as FoundTitle, Index, Mode, Request};
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind, Result};
 
-/// The number of queries that are searched for at once.
-const QUERIES_AT_ONCE: usize = 256;
+/// An index as candidates of an evaluation.
+pub struct IndexCandidates<'a> {
+    index: &'a Index,
+    known: Known<'a>,
+    titles: usize,
+}
 
-/// Searches for every query and returns the titles by their positions in the collection, at most `depth` for each query. Calls
-/// `done` with the number of queries answered so far.
-///
-/// # Errors
-///
-/// Those of searching; the index has a title that the collection lacks.
-pub fn search_all(
-    index: &Index,
-    set: &Collection,
-    queries: &[SearchQuery],
-    depth: usize,
-    done: &mut dyn FnMut(usize),
-) -> Result<Vec<Vec<Hit>>> {
-    room_for_lists(queries.len(), depth.min(set.titles.len()))?;
-    let known = Known::new(index.path(), set);
-    let mut lists = Vec::with_capacity(queries.len());
-    for some in queries.chunks(QUERIES_AT_ONCE) {
-        let request =
-            |query: &SearchQuery| Request::new(&query.text, Mode::Fused).with_k(depth).with_min_confidence(0.0);
-        let requests: Vec<Request> = some.iter().map(request).collect();
-        for answer in index.search_all(&requests)? {
-            lists.push(known.hits(answer.hits.iter().map(|hit| (&hit.id[..], &hit.title[..], hit.score)))?);
-        }
-        done(lists.len());
+impl<'a> IndexCandidates<'a> {
+    /// Creates candidates whose positions are those of the titles in `set`.
+    pub fn new(index: &'a Index, set: &'a Collection) -> IndexCandidates<'a> {
+        IndexCandidates { index, known: Known::new(index.path(), set), titles: set.titles.len() }
     }
-    Ok(lists)
+}
+
+impl Candidates for IndexCandidates<'_> {
+    fn titles(&self) -> usize {
+        self.titles
+    }
+
+    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
+        Ok(self.search_batch(&[query], k)?.remove(0))
+    }
+
+    /// Fails if the index has a title that the collection lacks.
+    fn search_batch(&self, queries: &[&str], k: usize) -> Result<Vec<Vec<Hit>>> {
+        let request = |query: &&str| Request::new(*query, Mode::Fused).with_k(k).with_min_confidence(0.0);
+        let requests: Vec<Request> = queries.iter().map(request).collect();
+        let answers = self.index.search_all(&requests)?;
+        answers.iter().map(|answer| self.known.hits(&answer.hits)).collect()
+    }
 }
 
 /// The positions of titles in the collection, by id or, if judged titles have no ids, by text.
@@ -57,11 +59,10 @@ impl<'a> Known<'a> {
         Known { path, by_id, by_text }
     }
 
-    /// Returns titles, each with id, text and score, by their positions in the collection, best first.
-    fn hits<'t>(&self, found: impl Iterator<Item = (&'t str, &'t str, f32)>) -> Result<Vec<Hit>> {
-        let mut hits = found
-            .map(|(id, text, score)| Ok(Hit { position: self.position(id, text)?, score }))
-            .collect::<Result<Vec<_>>>()?;
+    /// Returns titles by their positions in the collection, best first.
+    fn hits(&self, found: &[FoundTitle]) -> Result<Vec<Hit>> {
+        let hit = |hit: &FoundTitle| Ok(Hit { position: self.position(&hit.id, &hit.title)?, score: hit.score });
+        let mut hits = found.iter().map(hit).collect::<Result<Vec<_>>>()?;
         // Titles with the same text have the same score, so the first is as good as any.
         let mut seen = HashSet::new();
         hits.retain(|hit| seen.insert(hit.position));

@@ -1,4 +1,4 @@
-//! How often a model of a build learns its titles and clicks, by their numbers.
+//! The numbers of epochs of titles and clicks in a build, from the numbers of its inputs.
 
 use clickvec::train::{TitleConfig, TrainConfig};
 use serde::{Deserialize, Serialize};

@@ -99,7 +99,7 @@ impl Taught {
             run.tell(Progress::Encoding { texts: done as u64, of: texts.len() as u64 })?;
             let (side, last) = if done < titles { (Side::Title, titles) } else { (Side::Query, texts.len()) };
             let some = &texts[done..last.min(done + TITLES_AT_ONCE as usize)];
-            let encoded = teacher.encode(side, some)?.unwrap_or_default();
+            let encoded = teacher.encode(side, some)?;
             let bytes: Vec<u8> = encoded.iter().flat_map(|number| number.to_le_bytes()).collect();
             file.write_all(&bytes).and_then(|()| file.sync_data()).map_err(failed)?;
             done += some.len();

@@ -10,14 +10,15 @@ use clickvec::train::Weighting;
 use clickvec_eval::ranker::{self, Corpus};
 use clickvec_eval::{
     Answers, Collection, Contest, Correction, EvaluateOptions, Evaluation, Evidence, HeldOutTest, Metric, TestSetFiles,
-    Verdict, read_test_set,
+    Verdict, read_test_set, search_all,
 };
 use clickvec_index::{Fusion, Index, IndexBuilder, Teacher, VectorFormat, finish};
 use clickvec_tables::{Error, ErrorKind, Result};
 
 use crate::progress::Progress;
+use crate::searched::IndexCandidates;
 use crate::size::Size;
-use crate::{Run, TITLES_AT_ONCE, searched};
+use crate::{Run, TITLES_AT_ONCE};
 
 /// The name of the index in a comparison.
 const INDEX: &str = "the index";
@@ -73,7 +74,7 @@ pub(crate) fn keeps_teacher(contest: &Contest) -> bool {
     contest.systems.iter().all(|system| system.name != WITH)
 }
 
-/// Returns what an index of the titles of a test finds.
+/// Searches an index of a test's titles.
 fn answers(
     test: &HeldOutTest,
     model: &Model,
@@ -94,7 +95,12 @@ fn answers(
     finish(builder, model, fusion, VectorFormat::default())?;
     let index = Index::open(scratch)?;
     let numbered = numbered(set);
-    let lists = searched::search_all(&index, &numbered, &set.queries, HeldOutTest::DEPTH, &mut answered(set, run))?;
+    let lists = search_all(
+        &IndexCandidates::new(&index, &numbered),
+        &set.queries,
+        HeldOutTest::DEPTH,
+        &mut answered(set, run),
+    )?;
     drop(index);
     // Nothing is lost if it stays: it lies in the folder of the build.
     let _ = std::fs::remove_dir_all(scratch);
@@ -140,7 +146,8 @@ pub(crate) fn judged(
     let search = |index: &Path, run: &mut Run<'_, '_>| -> Result<Answers> {
         let index = Index::open(index)?;
         let done = &mut answered(&collection, run);
-        Ok(Answers::Lists(searched::search_all(&index, &collection, &collection.queries, depth, done)?))
+        let candidates = IndexCandidates::new(&index, &collection);
+        Ok(Answers::Lists(search_all(&candidates, &collection.queries, depth, done)?))
     };
     let mut systems = Vec::new();
     let corpus = Corpus::from_titles(collection.texts())?;

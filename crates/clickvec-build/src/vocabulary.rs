@@ -1,4 +1,4 @@
-//! What the titles are, as far as a log is compared with it: their ids, their texts and their words.
+//! The titles as a log is compared with them: their ids, their texts and their words.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Reads all titles. `go_on` is asked now and then.
+    /// Reads all titles, calling `go_on` now and then.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Vocabulary {
         self.words.contains(&xxh3_64(word.as_bytes()))
     }
 
-    /// Returns how many titles there are, for messages.
+    /// Returns the number of titles, for messages.
     pub(crate) fn counted(&self) -> String {
         counted(self.titles, "title")
     }

@@ -9,10 +9,10 @@ use clickvec_tables::shown::shown;
 use clickvec_tables::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
-/// The file that says what the build was of.
+/// The file of the build's inputs.
 const INPUTS: &str = "inputs.json";
 
-/// What a build is of: as long as it is the same, so is the result.
+/// The inputs of a build: equal inputs give equal results.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Inputs {
     pub(crate) version: String,
@@ -40,7 +40,7 @@ impl InputFile {
     }
 }
 
-/// What is at the place of a work folder.
+/// The state of a work folder before a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Before {
     /// Nothing.
@@ -54,7 +54,7 @@ pub(crate) enum Before {
 /// The folder of a build, which no other build uses meanwhile.
 pub(crate) struct Work {
     folder: PathBuf,
-    /// Whether an error leaves the folder, because it has what took long to make.
+    /// Whether an error leaves the folder, because making its files took long.
     keeps: bool,
     _claim: Claim,
 }
@@ -84,9 +84,9 @@ impl Work {
         self.folder.join(name)
     }
 
-    /// Keeps the folder from now on if the build does not end.
-    pub(crate) fn keep(&mut self) {
-        self.keeps = true;
+    /// Sets whether the folder stays if the build does not end.
+    pub(crate) fn keep(&mut self, keeps: bool) {
+        self.keeps = keeps;
     }
 
     /// Removes the folder.
@@ -100,14 +100,14 @@ impl Work {
         files::write_bytes_atomically(&self.file(name), &serde_json::to_vec(value).map_err(json_error)?)
     }
 
-    /// Reads what [`Work::write`] wrote; `None` if there is no such file.
+    /// Reads a file that [`Work::write`] wrote; `None` if there is no such file.
     pub(crate) fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Option<T> {
         serde_json::from_slice(&std::fs::read(self.file(name)).ok()?).ok()
     }
 }
 
 impl Drop for Work {
-    /// Leaves nothing that took no time to make.
+    /// Removes the folder, unless another build is to resume from it.
     fn drop(&mut self) {
         if !self.keeps {
             let _ = remove(&self.folder);
@@ -164,7 +164,7 @@ mod tests {
         let before = |settings: &str, keep: bool| {
             let (mut work, before) = Work::open(&output, &inputs(settings)).unwrap();
             if keep {
-                work.keep();
+                work.keep(true);
             }
             before
         };

@@ -1,4 +1,4 @@
-//! Builds from small logs: what comes out, what is refused, and what an interruption leaves.
+//! Builds from small logs: results, refusals, and interruptions.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use clickvec_logs::tables::Options;
 #[path = "../../clickvec-transformer/tests/tiny/mod.rs"]
 mod tiny;
 
-/// What the things are, in titles and queries.
+/// The things, in titles and queries.
 const THINGS: [&str; 8] = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
 
 /// A row of a table by its number.

@@ -1,6 +1,6 @@
-//! The columns of a log: what they mean and what they are called.
+//! The columns of a log: their meanings and names.
 
-/// Whether the name of a column suggests that it identifies users.
+/// Returns whether the name of a column suggests that it identifies users.
 pub(crate) fn looks_like_user(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["user", "visitor", "client_id", "clientid"].iter().any(|part| name.contains(part))
@@ -9,9 +9,11 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
 }
 
 pub use clickvec_tables::table::is_header;
+use serde::Serialize;
 
 /// The role of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[repr(usize)]
 pub enum Role {
     /// The query that was typed.
@@ -32,7 +34,7 @@ pub enum Role {
     User,
     /// The visit.
     Session,
-    /// What connects a click with the query before it, if they are in different rows.
+    /// The key that connects a click with the query before it, if they are in different rows.
     Key,
 }
 
@@ -54,7 +56,7 @@ pub const ALL: [Role; ROLES] = [
 ];
 
 impl Role {
-    /// The name of the column, unless the user gives another.
+    /// Returns the name of the column, unless the user sets another.
     pub fn name(self) -> &'static str {
         match self {
             Role::Query => "query",
@@ -70,7 +72,7 @@ impl Role {
         }
     }
 
-    /// A description of the role, for messages.
+    /// Describes the role, for messages.
     pub(crate) fn what(self) -> &'static str {
         match self {
             Role::Query => "a column of queries",
@@ -86,7 +88,7 @@ impl Role {
         }
     }
 
-    /// A description of valid values of this role, for messages.
+    /// Describes valid values of this role, for messages.
     pub(crate) fn value(self) -> &'static str {
         match self {
             Role::Clicked => "0 or 1 (or false, true, no, yes)",
@@ -120,12 +122,12 @@ impl Columns {
         }
     }
 
-    /// Whether the name of this role's column was set.
+    /// Returns whether the name of this role's column was set.
     pub fn is_named(&self, role: Role) -> bool {
         self.named[role as usize].is_some()
     }
 
-    /// The name of this role's column; `None` if the log has no such column.
+    /// Returns the name of this role's column; `None` if the log has no such column.
     pub fn get(&self, role: Role) -> Option<&str> {
         match &self.named[role as usize] {
             Some(name) => Some(name),
@@ -134,7 +136,13 @@ impl Columns {
         }
     }
 
-    /// The possible names of this role's column, the likeliest first.
+    /// Returns whether no role has this column.
+    pub(crate) fn is_free(&self, name: &str) -> bool {
+        let is_same = |other: &str| other.trim().eq_ignore_ascii_case(name.trim());
+        name.trim() != "-" && !ALL.into_iter().any(|role| self.names_of(role).any(is_same))
+    }
+
+    /// Returns the possible names of this role's column, the likeliest first.
     pub fn names_of(&self, role: Role) -> impl Iterator<Item = &str> {
         let other = (role == Role::User && !self.is_named(role) && !self.absent[role as usize]).then_some("user_id");
         self.get(role).into_iter().chain(other)

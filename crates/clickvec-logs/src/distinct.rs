@@ -29,12 +29,12 @@ impl Distinct {
         self.hashes.retain(|hash| hash.leading_zeros() >= bits);
     }
 
-    /// The number of distinct hashes.
+    /// Returns the number of distinct hashes.
     pub(crate) fn count(&self) -> u64 {
         (self.hashes.len() as u64) << self.bits
     }
 
-    /// Whether [`Distinct::count`] is exact.
+    /// Returns whether [`Distinct::count`] is exact.
     pub(crate) fn is_exact(&self) -> bool {
         self.bits == 0
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clickvec_tables::table::{RowFault, shown_names};
+use clickvec_tables::table::{RowFault, shown_names, unclear};
 use clickvec_tables::{Error, ErrorKind};
 
 use crate::columns::{Role, is_header};
@@ -22,28 +22,18 @@ pub(crate) fn missing_column(path: &Path, column: &str, role: Role, names: &[Str
             role.name()
         ),
     };
-    lacks(path, column, names).help(help).settings(&["columns", "titles"])
-}
-
-/// Creates the error of a table without the column `column`.
-pub(crate) fn lacks(path: &Path, column: &str, names: &[String]) -> Error {
-    Error::expected(ErrorKind::Malformed, format!("a column `{column}`"), shown_names(names)).at(path)
+    let error = Error::expected(ErrorKind::Malformed, format!("a column `{column}`"), shown_names(names)).at(path);
+    error.help(help).settings(&["columns", "titles"])
 }
 
 /// Creates the error of a log without a column that a setting needs.
 pub(crate) fn needs_column(what: &str, setting: &str, role: Role) -> Error {
     let message = format!("{what} needs {}, found none", role.what());
     let help = format!("name the column as `{}=NAME` in `columns`, or leave `{setting}` out", role.name());
-    Error::new(ErrorKind::Setting, message).help(help).settings(&[
-        "columns",
-        "max_queries",
-        "min_users",
-        "private",
-        "validation_split",
-    ])
+    Error::new(ErrorKind::Setting, message).help(help).settings(&["columns", "max_queries", "min_users", "private"])
 }
 
-/// Creates the error of a table of titles or queries that does not fit in what is left of the memory.
+/// Creates the error of a table of titles or queries that does not fit in the remaining memory.
 pub(crate) fn too_large(path: &Path, budget: usize) -> Error {
     let expected = format!("a table that fits into what is left of the memory, {} MB", budget >> 20);
     Error::expected(ErrorKind::Memory, expected, "a larger one")
@@ -69,6 +59,20 @@ pub(crate) fn bad_value(role: Role, column: &str, text: &str) -> RowFault {
         }
     }
     RowFault::expected(kind, format_args!("{} in column `{column}`", role.value()), found)
+}
+
+/// Creates the fault of a value that is no time of the form that was named.
+pub(crate) fn bad_time(form: &str, column: &str, text: &str) -> RowFault {
+    RowFault::expected("bad time", format_args!("a time of `time_format`, {form}, in column `{column}`"), what(text))
+}
+
+/// Creates the error that asks what a column says.
+pub(crate) fn ask(path: &Path, name: &str, why: &str) -> Error {
+    let help = format!(
+        "if it says whether a title was clicked, name it as `clicked={name}` in `columns`, if it counts clicks, as `count={name}`; \
+         if neither, `clicked=-` takes every row as a click"
+    );
+    unclear(path, name, why).help(help).settings(&["columns"])
 }
 
 /// The action for errors when the disk is full; the message names the folder.

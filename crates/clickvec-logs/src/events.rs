@@ -26,12 +26,12 @@ pub enum Extract {
     Snowplow,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A query, which clicks refer to by its key.
     Search,
-    /// As many clicks. Showings are events of their own, so these are no further showings.
+    /// This many clicks. Showings are events of their own, so these are no further showings.
     Clicks(u64),
     /// A title that was shown.
     Showing,
@@ -40,7 +40,7 @@ pub enum Event {
 /// A row made from an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// What it is.
+    /// Its kind.
     pub event: Event,
     /// The fields.
     pub fields: Vec<(Role, String)>,
@@ -50,7 +50,7 @@ pub struct Draft {
 pub type Action = (String, u64);
 
 impl Extract {
-    /// The roles of the rows.
+    /// Returns the roles of the rows.
     pub fn roles(self) -> &'static [Role] {
         &[
             Role::Query,
@@ -65,7 +65,16 @@ impl Extract {
         ]
     }
 
-    /// Whether a click belongs to the last search before it, rather than to any search with its key.
+    /// Returns the column of times.
+    pub fn time_column(self) -> &'static str {
+        match self {
+            Extract::Ubi => "timestamp",
+            Extract::Ga4 => "event_timestamp",
+            Extract::Snowplow => "collector_tstamp",
+        }
+    }
+
+    /// Returns whether a click belongs to the last search before it, rather than to any search with its key.
     pub fn is_by_time(self) -> bool {
         self != Extract::Ubi
     }
@@ -127,9 +136,10 @@ fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
             .with(Role::User, user)
             .with(Role::Session, event.get("session_id"))
     };
+    let query = event.get("user_query").filter(|query| query.is_string() || query.is_number());
     let Some(action) = event.get("action_name") else {
-        if event.get("user_query").is_some_and(Value::is_string) {
-            rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, event.get("user_query")));
+        if query.is_some() {
+            rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, query));
         }
         return;
     };
@@ -145,7 +155,7 @@ fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
     let position = lookup(event, "event_attributes.position.ordinal");
     rows.push_back(
         common(Draft::new(event_kind))
-            .with(Role::Query, event.get("user_query").filter(|query| query.is_string()))
+            .with(Role::Query, query)
             .with(Role::Item, object("object_id").or_else(|| event.get("object_id")))
             .with(Role::Title, object("name").or_else(|| object("description")))
             .with(Role::Position, position.or_else(|| event.get("rank")).or_else(|| event.get("position"))),
@@ -195,14 +205,14 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     }
 }
 
-/// The value, unless it means "missing": BigQuery writes `(not set)`.
+/// Returns the value, unless it means "missing": BigQuery writes `(not set)`.
 fn set(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| {
         scalar(value).is_some_and(|text| !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "(not set)"))
     })
 }
 
-/// The id, if it identifies a user.
+/// Returns the id, if it identifies a user.
 fn known(id: Option<&Value>) -> Option<&Value> {
     id.filter(|id| scalar(id).is_some_and(|text| user(&text).is_some()))
 }
@@ -241,7 +251,7 @@ fn snowplow(event: &Value, rows: &mut VecDeque<Draft>) {
     }
 }
 
-/// The value whose key names a schema with its major version. BigQuery's older loader appends `_0_0` and the like.
+/// Returns the value whose key names a schema with its major version. BigQuery's older loader appends `_0_0` and the like.
 fn entity_of<'a>(event: &'a Value, name: &str) -> Option<&'a Value> {
     if let Some(value) = event.get(name) {
         return Some(value).filter(|value| !value.is_null());

@@ -23,17 +23,17 @@ pub(crate) struct Searches {
     by_time: bool,
     /// Searches with the key of an earlier one, where only one counts.
     pub(crate) repeated: u64,
-    /// Those of them with another query than the first.
+    /// Repeated searches with another query than the first.
     pub(crate) contradicting: u64,
 }
 
 impl Searches {
-    /// The memory that it takes, in bytes.
+    /// Returns the memory that it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// An empty collection of at most `budget` bytes. With `by_time`, a click belongs to the last search before it.
+    /// Creates an empty collection of at most `budget` bytes. With `by_time`, a click belongs to the last search before it.
     pub(crate) fn new(budget: usize, by_time: bool) -> Searches {
         Searches { by_key: HashMap::new(), bytes: 0, budget, by_time, repeated: 0, contradicting: 0 }
     }
@@ -63,7 +63,7 @@ impl Searches {
         self.by_key.values_mut().for_each(|searches| searches.sort_by_key(|&(time, _)| time));
     }
 
-    /// The query before a click with this key at this time.
+    /// Returns the query before a click with this key at this time.
     pub(crate) fn find(&self, key: &str, time: Option<Time>) -> Option<&str> {
         let searches = self.by_key.get(key)?;
         if !self.by_time {
@@ -96,7 +96,11 @@ impl Searches {
         loop {
             match table.next(&mut record).map_err(advise)? {
                 Next::End => break,
-                Next::Header | Next::Other => read.rows += 1,
+                Next::Other => read.rows += 1,
+                Next::Header => {
+                    read.rows += 1;
+                    read.headers += 1;
+                }
                 Next::Broken(fault) => read.broken(record.line, &fault),
                 Next::Row => {
                     read.rows += 1;
@@ -119,7 +123,7 @@ impl Searches {
     }
 }
 
-/// Whether two queries are the same once they are cleaned, with small letters only.
+/// Returns whether two queries are the same once they are cleaned, with small letters only.
 fn is_same_query(a: &str, b: &str) -> bool {
     let cleaned = |query: &str| {
         let mut out = String::new();

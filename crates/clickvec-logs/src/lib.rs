@@ -13,13 +13,14 @@ pub mod events;
 pub mod gather;
 pub mod guess;
 mod join;
+pub mod options;
 pub mod paths;
 mod prepare;
 pub mod preset;
 pub mod privacy;
 pub mod report;
 pub mod robots;
-mod sample;
+pub mod shown;
 pub mod tables;
 pub mod text;
 pub mod time;
@@ -28,7 +29,7 @@ mod user;
 
 pub use clickvec_tables::{Error, ErrorKind, Result};
 pub use prepare::{
-    Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS, OnProgress, PositionWeighting, Split, prepare,
+    Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS, OnProgress, PositionWeighting, prepare,
     value_fault,
 };
 pub use report::Report;

@@ -36,7 +36,7 @@ pub const ALL: [Preset; 7] = [
 ];
 
 impl Preset {
-    /// The name in `--preset`.
+    /// Returns the name in `--preset`.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Ubi => "ubi",
@@ -49,11 +49,11 @@ impl Preset {
         }
     }
 
-    /// Fills in how the log is read, except for columns that have been named.
+    /// Sets the options of the log, except for columns that have been named.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Setting`] if another format, or a header, was given.
+    /// [`ErrorKind::Setting`] if `options` have another format, or a header.
     pub fn log(self, options: &mut Options) -> Result<()> {
         if options.header.is_some() && self != Preset::Aol {
             let message =
@@ -106,7 +106,7 @@ impl Preset {
         Ok(())
     }
 
-    /// How its table of titles is read; `None`: like any other.
+    /// Returns the options for its table of titles; `None` if they are the usual ones.
     pub fn titles(self) -> Option<Options> {
         let header: &[&str] = match self {
             Preset::MsmarcoPassage => &["id", "title"],
@@ -116,7 +116,7 @@ impl Preset {
         Some(headerless(header))
     }
 
-    /// How its table of queries is read, if the log has only their ids.
+    /// Returns the options for its table of queries, if the log has only their ids.
     pub fn queries(self) -> Option<Options> {
         match self {
             Preset::MsmarcoPassage | Preset::MsmarcoDocument => Some(headerless(&["query_id", "query"])),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::columns::Role;
 use crate::distinct::Distinct;
 use clickvec_tables::shown::{count, counted};
 use clickvec_tables::table::RowFault;
@@ -18,7 +19,7 @@ pub const SHOWN_BROKEN: usize = 5;
 /// The number of names of events to show.
 const SHOWN_EVENTS: usize = 20;
 
-/// The figures of a log, and what became of each of its rows. No query or title is in it.
+/// The figures of a log, and the fate of each of its rows. It contains no query or title.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// The files that were read.
@@ -31,7 +32,7 @@ pub struct Report {
     pub rows: u64,
     /// Broken rows.
     pub broken: u64,
-    /// Broken rows by what is wrong with them.
+    /// Broken rows by their fault.
     pub broken_by_kind: BTreeMap<&'static str, u64>,
     /// The first broken rows.
     pub first_broken: Vec<BrokenRow>,
@@ -39,17 +40,21 @@ pub struct Report {
     pub left_out: LeftOut,
     /// The names of events that the preset does not know, with their numbers; the first few names.
     pub other_event_names: BTreeMap<String, u64>,
+    /// The actions that count as clicks and that no event has.
+    pub absent_actions: Vec<String>,
     /// The whole queries and titles that mean nothing, with their numbers.
     pub null_texts: BTreeMap<&'static str, u64>,
-    /// The column that was read as whether a title was clicked because of its name and values.
-    pub read_as_clicked: Option<String>,
-    /// What was removed from queries.
+    /// Queries and titles in which HTML entities were decoded.
+    pub with_entities: u64,
+    /// The column that was read as clicks (yes or no) or as their counts because of its name and values.
+    pub read_as_clicked: Option<(Role, String)>,
+    /// Personal data removed from queries.
     pub personal: Removed,
     /// Rows that are a search, which clicks refer to.
     pub searches: u64,
-    /// Those with the id of another search, where an id is one search: the earliest counts.
+    /// Searches with the id of another search, where an id is one search: the earliest counts.
     pub repeated_searches: u64,
-    /// Those of them with another query than the first of the log.
+    /// Repeated searches with another query than the first of the log.
     pub contradicting_searches: u64,
     /// Clicks that were counted.
     pub clicks: u64,
@@ -73,12 +78,8 @@ pub struct Report {
     pub private: bool,
     /// Queries, pairs and clicks of too few users that were written for training, and marked as rare.
     pub rare: Counts,
-    /// Those that were written for validation, where nothing marks them.
-    pub rare_validation: Counts,
-    /// What was written for training.
+    /// Queries, pairs and clicks written for training.
     pub training: Counts,
-    /// What was written for validation.
-    pub validation: Option<Counts>,
     /// Distinct titles written.
     pub titles: Count,
     /// Clicks for each written query.
@@ -87,7 +88,7 @@ pub struct Report {
     pub query_words: Histogram,
     /// Words in the title of each written pair.
     pub title_words: Histogram,
-    /// The report of how often each position is looked at.
+    /// The report of the examination of each position.
     pub positions: Option<PositionReport>,
     /// The number of times memory was full.
     pub spills: usize,
@@ -129,12 +130,16 @@ pub struct SideTable {
     pub broken: u64,
     /// The first broken rows.
     pub first_broken: Vec<BrokenRow>,
+    /// Repeated headers.
+    pub headers: u64,
     /// Rows without an id or a text, which say nothing.
     pub empty: u64,
     /// Rows with the id of an earlier row, which is the one that counts.
     pub repeated: u64,
     /// Repeated rows with a different text.
     pub contradicting: u64,
+    /// Texts in which HTML entities were decoded.
+    pub with_entities: u64,
 }
 
 impl SideTable {
@@ -144,9 +149,11 @@ impl SideTable {
             rows: 0,
             broken: 0,
             first_broken: Vec::new(),
+            headers: 0,
             empty: 0,
             repeated: 0,
             contradicting: 0,
+            with_entities: 0,
         }
     }
 
@@ -194,7 +201,7 @@ pub struct BrokenRow {
     pub path: String,
     /// The line, counted from 1.
     pub line: u64,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -237,7 +244,7 @@ pub struct Count {
 /// Numbers of queries, pairs and clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Distinct queries of a file. In the sum of what is left out of both files, a query of both counts twice.
+    /// Distinct queries of a file. In the sum for both files, a query of both counts twice.
     pub queries: u64,
     /// Distinct pairs of query and title.
     pub pairs: u64,
@@ -245,14 +252,14 @@ pub struct Counts {
     pub clicks: u64,
 }
 
-/// The report of how often each position is looked at.
+/// The report of the examination of each position.
 #[derive(Debug, Clone, Serialize)]
 pub struct PositionReport {
     /// The positions.
     pub positions: Vec<Position>,
     /// The position that others are compared with: the first, if the log allows.
     pub reference: usize,
-    /// The upper limit of a click's weight for being at a position that is seldom looked at.
+    /// The upper limit of a click's weight for a position that is seldom examined.
     pub clip: f64,
     /// The power of `attraction` that also multiplies the weight.
     pub trust: f64,
@@ -269,11 +276,11 @@ pub struct Position {
     pub shown: u64,
     /// Clicks there.
     pub clicks: u64,
-    /// How often the position is looked at, relative to the reference; `None` if the log cannot say.
+    /// The examination: how often the position is looked at, relative to the reference; `None` if the log cannot say.
     pub examination: Option<f64>,
     /// The standard error of `examination`.
     pub standard_error: Option<f64>,
-    /// How often its titles are clicked when looked at, relative to the reference.
+    /// The attraction: how often its titles are clicked when looked at, relative to the reference.
     pub attraction: Option<f64>,
     /// The weight of a click there.
     pub weight: f64,
@@ -300,32 +307,32 @@ pub struct Bar {
 impl Histogram {
     /// Counts a size in bars that double: 1, 2, 3–4, 5–8, and so on.
     pub(crate) fn add_doubling(&mut self, size: u64) {
-        let place = match size {
+        let bar = match size {
             0 | 1 => 0,
             size => 64 - (size - 1).leading_zeros() as usize,
         };
-        let bounds = |place: usize| match place {
+        let bounds = |bar: usize| match bar {
             0 => (1, 1),
-            place => ((1u64 << (place - 1)) + 1, 1u64.checked_shl(place as u32).unwrap_or(u64::MAX)),
+            bar => ((1u64 << (bar - 1)) + 1, 1u64.checked_shl(bar as u32).unwrap_or(u64::MAX)),
         };
-        self.add(place, bounds);
+        self.add(bar, bounds);
     }
 
     /// Counts a size in bars of one, from 1 to `last`; the last bar also counts all larger sizes.
     pub(crate) fn add_single(&mut self, size: u64, last: u64) {
         let size = size.clamp(1, last);
-        self.add(size as usize - 1, |place| {
-            let from = place as u64 + 1;
+        self.add(size as usize - 1, |bar| {
+            let from = bar as u64 + 1;
             (from, if from == last { u64::MAX } else { from })
         });
     }
 
-    fn add(&mut self, place: usize, bounds: impl Fn(usize) -> (u64, u64)) {
-        while self.bars.len() <= place {
+    fn add(&mut self, bar: usize, bounds: impl Fn(usize) -> (u64, u64)) {
+        while self.bars.len() <= bar {
             let (from, to) = bounds(self.bars.len());
             self.bars.push(Bar { from, to, count: 0 });
         }
-        self.bars[place].count += 1;
+        self.bars[bar].count += 1;
     }
 }
 

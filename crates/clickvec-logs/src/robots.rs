@@ -64,7 +64,7 @@ struct Entry {
 }
 
 impl UserCounts {
-    /// Empty counts of at most `budget` bytes.
+    /// Creates empty counts of at most `budget` bytes.
     pub(crate) fn new(limits: Limits, budget: usize, folder: &Path) -> UserCounts {
         let (rows, folder) = (Vec::with_capacity(AT_ONCE), folder.to_owned());
         UserCounts { limits, counts: Map::default(), rows, saw_a_day: false, budget, folder, partitions: Vec::new() }
@@ -109,18 +109,18 @@ impl UserCounts {
         }
     }
 
-    /// Whether any row had a day. Without one, the limit of a day says nothing.
+    /// Returns whether any row had a day. Without one, the daily limit has no effect.
     pub(crate) fn saw_a_day(&self) -> bool {
         self.saw_a_day
     }
 
-    /// Counts what was added for the limit of the whole log alone.
+    /// Drops the daily limit, so that only the limit of the whole log counts.
     pub(crate) fn without_days(mut self) -> UserCounts {
         self.limits.day = None;
         self
     }
 
-    /// The users over a limit.
+    /// Returns the users over a limit.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl SharedCounts {
         }
     }
 
-    /// Users who may be over a limit; `None` if no user is.
+    /// Returns the users who may be over a limit; `None` if no user is.
     pub(crate) fn over(mut self, limit: u64) -> Option<Suspects> {
         self.count_rows();
         let limit = limit.min(MOST_QUERIES - 1);
@@ -238,11 +238,11 @@ impl SharedCounts {
 }
 
 impl Suspects {
-    /// Whether a user is suspected.
+    /// Returns whether a user is suspected.
     #[inline]
     pub(crate) fn contains(&self, user: u64) -> bool {
-        let place = user as usize & (64 * self.bits.len() - 1);
-        self.bits[place / 64] >> (place % 64) & 1 > 0
+        let bit = user as usize & (64 * self.bits.len() - 1);
+        self.bits[bit / 64] >> (bit % 64) & 1 > 0
     }
 }
 

@@ -5,11 +5,11 @@ use std::io::BufRead;
 use std::path::Path;
 
 use clickvec_tables::files;
-use clickvec_tables::table::{self, RowFault, Table, Width, lookup, scalar};
+use clickvec_tables::table::{self, ClickColumns, FIRST_ROWS, RowFault, Table, Width, lookup, scalar};
 use serde_json::{Map, Value};
 
 use crate::columns::{ALL, Columns, ROLES, Role};
-use crate::error::missing_column;
+use crate::error::{ask, missing_column};
 use crate::events::{Action, Draft, Event, Extract};
 use crate::time::Time;
 use crate::{Error, ErrorKind, Result};
@@ -38,6 +38,8 @@ pub struct Options {
     pub actions: Vec<Action>,
     /// Whether a row may end early; the missing fields are empty.
     pub short_rows: bool,
+    /// Whether a column that says yes in all of the first rows, and may say what was clicked, must not say no later.
+    pub watches_clicks: bool,
     /// Whether the log has TREC's form of judgments: fields separated by tabs or single blanks, and every grade from 1
     /// on is a click.
     pub judgments: bool,
@@ -53,7 +55,7 @@ impl Options {
         }
     }
 
-    /// Returns how the table below is read.
+    /// Returns the options of the table below.
     pub(crate) fn table(&self) -> table::Options {
         let width = if self.short_rows { Width::Padded } else { Width::Header };
         let (format, delimiter, header) = (self.format, self.delimiter, self.header.clone());
@@ -70,14 +72,18 @@ pub struct LogTable {
     /// Columns that the first lines of JSON lack. If one came later, it would change how earlier rows should have been read.
     late: Vec<(Role, String)>,
     events: Option<Events>,
+    /// The columns without a role, if they are watched.
+    watched: Option<ClickColumns>,
     /// The rows of one line, if a preset finds more than one in it.
     drafts: VecDeque<Draft>,
 }
 
-/// How the events of a preset are read.
+/// The reading of a preset's events.
 struct Events {
     extract: Extract,
     actions: Vec<Action>,
+    /// Whether any event had each of these names.
+    seen_actions: Vec<bool>,
     /// The columns that were named, which take precedence, and whether any event had them.
     named: Vec<(Role, String, bool)>,
 }
@@ -87,7 +93,7 @@ struct Events {
 pub struct Record {
     row: table::Record,
     columns: [Option<usize>; ROLES],
-    /// What the row is, if a preset read it.
+    /// The kind of the row, if a preset read it.
     pub event: Option<Event>,
     /// The name of an event that the preset does not know.
     pub event_name: String,
@@ -136,7 +142,7 @@ impl LogTable {
         LogTable::from_table(Table::open(path, &options.table())?, options)
     }
 
-    /// [`LogTable::open`] for a source that is already open. `path` is for messages.
+    /// Opens a log like [`LogTable::open`], from a source that is already open. `path` is for messages.
     ///
     /// # Errors
     ///
@@ -178,12 +184,14 @@ impl LogTable {
             }
             let named = ALL.into_iter().filter(|&role| names.is_named(role));
             let named = named.filter_map(|role| Some((role, names.get(role)?.to_owned(), false))).collect();
-            events = Some(Events { extract, actions: options.actions.clone(), named });
+            let (actions, seen_actions) = (options.actions.clone(), vec![false; options.actions.len()]);
+            events = Some(Events { extract, actions, seen_actions, named });
         }
-        Ok(LogTable { table, columns, names: names.clone(), late, events, drafts: VecDeque::new() })
+        let watched = options.watches_clicks.then(|| ClickColumns::new(&mut table, |name| names.is_free(name)));
+        Ok(LogTable { table, columns, names: names.clone(), late, events, watched, drafts: VecDeque::new() })
     }
 
-    /// Reads what comes next; a row is in `record`.
+    /// Reads the next row into `record`.
     ///
     /// # Errors
     ///
@@ -201,7 +209,10 @@ impl LogTable {
         record.line = record.row.line;
         match next {
             Ok(table::Next::Row) if self.events.is_some() => Ok(self.next_event(record)),
-            Ok(table::Next::Row) => self.check_object(record),
+            Ok(table::Next::Row) => {
+                self.watch(record)?;
+                self.check_object(record)
+            }
             Ok(table::Next::Header) => Ok(Next::Header),
             Ok(table::Next::Broken(fault)) => Ok(Next::Broken(fault)),
             Ok(table::Next::End) => Ok(Next::End),
@@ -209,9 +220,23 @@ impl LogTable {
         }
     }
 
+    /// Checks that no watched column begins to say what was not clicked.
+    #[inline]
+    fn watch(&mut self, record: &Record) -> Result<()> {
+        let Some(watched) = &mut self.watched else { return Ok(()) };
+        if let Some(name) = watched.add(&record.row) {
+            let why = format!("which says yes in the first {FIRST_ROWS} rows, and not in line {}", record.line);
+            return Err(ask(self.table.path(), name, &why));
+        }
+        if watched.is_complete() {
+            watched.watch();
+        }
+        Ok(())
+    }
+
     /// Reads the events of a row.
     fn next_event(&mut self, record: &mut Record) -> Next {
-        let Some(Events { extract, actions, named }) = &mut self.events else { return Next::Row };
+        let Some(Events { extract, actions, seen_actions, named }) = &mut self.events else { return Next::Row };
         let row;
         let object = match self.table.object() {
             Some(object) => object,
@@ -221,6 +246,9 @@ impl LogTable {
             }
         };
         let name = extract.read(object, actions, &mut self.drafts);
+        for ((action, _), seen) in actions.iter().zip(seen_actions) {
+            *seen |= action == name;
+        }
         for (role, column, seen) in named {
             let value = lookup(extract.columns(object), column);
             *seen |= value.is_some();
@@ -249,10 +277,25 @@ impl LogTable {
         named.filter(|(_, _, seen)| *seen).map(|(role, _, _)| *role)
     }
 
+    /// Returns the actions that count as clicks and that an event had so far.
+    pub(crate) fn seen_actions(&self) -> impl Iterator<Item = &str> {
+        let events = self.events.as_ref();
+        let actions = events.map_or(&[][..], |events| &events.actions).iter();
+        let seen = events.map_or(&[][..], |events| &events.seen_actions);
+        actions.zip(seen).filter(|(_, seen)| **seen).map(|((action, _), _)| action.as_str())
+    }
+
     /// Checks that an object has one id where one is expected, and no column too late.
     #[inline]
     fn check_object(&self, record: &Record) -> Result<Next> {
         let Some(object) = self.table.object() else { return Ok(Next::Row) };
+        for role in [Role::Query, Role::Title, Role::Item] {
+            if let (Some(_), Some(name)) = (self.columns[role as usize], self.names.get(role))
+                && let Some(Value::Bool(flag)) = lookup(object, name)
+            {
+                return Ok(Next::Broken(RowFault::expected("bad value", format!("a text in column `{name}`"), flag)));
+            }
+        }
         for role in [Role::Item, Role::User, Role::Session, Role::Key] {
             if let (Some(_), Some(name)) = (self.columns[role as usize], self.names.get(role))
                 && let Some(Value::Array(ids)) = lookup(object, name)
@@ -332,7 +375,9 @@ fn object_of(table: &Table, row: &table::Record) -> Value {
     let names = table.names().iter().enumerate();
     let field = |(column, name): (usize, &String)| {
         let text = row.get(column).map(str::trim).filter(|text| !text.is_empty())?;
-        Some((name.trim().to_owned(), Value::String(text.to_owned())))
+        // A dump has the columns of its documents in `_source`.
+        let name = name.trim();
+        Some((name.strip_prefix("_source.").unwrap_or(name).to_owned(), Value::String(text.to_owned())))
     };
     Value::Object(names.filter_map(field).collect::<Map<_, _>>())
 }
@@ -343,5 +388,8 @@ pub(crate) fn never_seen(path: &Path, role: Role, columns: &Columns) -> Error {
 }
 
 fn missing(table: &Table, role: Role, columns: &Columns) -> Error {
+    if let Some(error) = table.first_fault() {
+        return error;
+    }
     missing_column(table.path(), columns.get(role).unwrap_or(role.name()), role, table.names())
 }

@@ -1,5 +1,6 @@
 //! Cleaning queries and titles so that they fit on one line of a table.
 
+use clickvec::internals::text::is_invisible;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
@@ -17,9 +18,9 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
         }
         return;
     }
-    for word in
-        text.split(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}').filter(|word| !word.is_empty())
-    {
+    // As in queries, a byte order mark within a text vanishes.
+    let text = text.replace('\u{feff}', "");
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
         if !out.is_empty() {
             out.push(' ');
         }
@@ -27,35 +28,7 @@ pub fn clean(text: &str, lower: bool, out: &mut String) {
     }
 }
 
-/// What programs write for a text that is missing, in lower case.
-pub(crate) const NULLS: [&str; 15] = [
-    "null",
-    "<null>",
-    "(null)",
-    "[null]",
-    "\\n",
-    "\\\\n",
-    "nan",
-    "<na>",
-    "n/a",
-    "#n/a",
-    "none",
-    "(none)",
-    "undefined",
-    "(not set)",
-    "[object object]",
-];
-
-/// Returns what a whole query or title stands for, if that is a missing text.
-pub(crate) fn null(text: &str) -> Option<&'static str> {
-    const LONGEST: usize = "[object object]".len();
-    if text.len() > LONGEST {
-        return None;
-    }
-    NULLS.into_iter().find(|null| null.eq_ignore_ascii_case(text))
-}
-
-/// Whether a text is printable ASCII with single spaces inside. The loop has no early exit, so compilers vectorise it.
+/// Returns whether a text is printable ASCII with single spaces inside. The loop has no early exit, so compilers vectorise it.
 fn is_clean(text: &[u8]) -> bool {
     let [first, rest @ ..] = text else { return true };
     let printable = text.iter().fold(true, |all, byte| all & (b' '..=b'~').contains(byte));
@@ -63,25 +36,18 @@ fn is_clean(text: &[u8]) -> bool {
     printable && !doubled && *first != b' ' && text.last() != Some(&b' ')
 }
 
-/// Writes a query to `out` as models see it, as far as people see no difference: NFKC, without characters of category
-/// Cf (zero-width characters, soft hyphens, direction marks) and variation selectors, every dash a hyphen, then
-/// [`clean`]; in lower case if `lower`.
+/// Writes a query to `out` as models see it, as far as people see no difference: NFKC, without [invisible](is_invisible)
+/// characters, every dash a hyphen, then [`clean`]; in lower case if `lower`.
 pub fn clean_query(text: &str, lower: bool, out: &mut String) {
     if text.is_ascii() {
         return clean(text, lower, out);
     }
-    let seen = |c: char| match c.general_category() {
-        GeneralCategory::Format => None,
-        GeneralCategory::DashPunctuation => Some('-'),
-        _ => match c {
-            '\u{2212}' | '\u{2043}' => Some('-'),
-            '\u{34F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => {
-                None
-            }
-            c => Some(c),
-        },
+    let dashed = |c: char| match c.general_category() {
+        GeneralCategory::DashPunctuation => '-',
+        _ if matches!(c, '\u{2212}' | '\u{2043}') => '-',
+        _ => c,
     };
-    let mut normal: String = text.nfkc().filter_map(seen).collect();
+    let mut normal: String = text.nfkc().filter(|&c| !is_invisible(c)).map(dashed).collect();
     if lower {
         // Σ has two lower-case forms, and people type either.
         normal = without_dots(&normal.to_lowercase()).replace('ς', "σ");
@@ -115,6 +81,7 @@ mod tests {
             ("red\u{0}\u{1b}[2Jshoes", "red [2Jshoes"),
             ("red\u{a0}shoes\u{2028}", "red shoes"),
             ("\u{feff}", ""),
+            ("re\u{feff}d \u{feff} shoes", "red shoes"),
             ("", ""),
             ("   ", ""),
         ] {

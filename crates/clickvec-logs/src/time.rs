@@ -15,9 +15,9 @@ const LATEST: i64 = 7_258_118_400;
 pub struct Time(pub i64);
 
 impl Time {
-    /// The time in a text: a date; a date and a time of day, with or without an offset (UTC if without); seconds, with
-    /// or without a fraction, or milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12
-    /// and 14 digits are dates such as `20240517`, `202405170830` and `20240517083000`.
+    /// Parses a date; a date and a time of day, with or without an offset (UTC if without); or seconds, with or without a
+    /// fraction, milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12 and 14 digits are dates
+    /// such as `20240517`, `202405170830` and `20240517083000`.
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
@@ -53,7 +53,7 @@ impl Time {
         from_civil(time)
     }
 
-    /// The time in a text of this form of `strftime`, such as `%d.%m.%Y %H:%M`; UTC unless the text has an offset.
+    /// Parses a time in this form of `strftime`, such as `%d.%m.%Y %H:%M`; UTC unless the text has an offset.
     pub fn parse_as(form: &str, text: &str) -> Option<Time> {
         let broken_down = strtime::parse(form, text.trim()).ok()?;
         if broken_down.offset().is_some() {
@@ -63,24 +63,25 @@ impl Time {
         from_civil(time.ok()?)
     }
 
-    /// The usual forms in which a text is a time that [`Time::parse`] does not read; dates of the first and the second may be the
-    /// same text, with day and month exchanged.
+    /// Returns whether a form has all parts of a date.
+    pub fn is_form(form: &str) -> bool {
+        let noon = civil::date(2024, 5, 17).at(12, 0, 0, 0).to_zoned(jiff::tz::TimeZone::UTC);
+        let written = noon.ok().and_then(|noon| strtime::format(form, &noon).ok());
+        form.contains('%') && written.is_some_and(|written| Time::parse_as(form, &written).is_some())
+    }
+
+    /// Returns the usual forms in which a text is a time that [`Time::parse`] does not read. The first and the second may both
+    /// read a date, with day and month exchanged.
     pub fn forms(text: &str) -> impl Iterator<Item = &'static str> {
         FORMS.into_iter().filter(move |form| Time::parse_as(form, text).is_some())
     }
 
-    /// Whether a text is a bare number too small to be meant as a time, such as the year `2024` alone.
-    pub fn is_small_number(text: &str) -> bool {
-        let text = text.trim();
-        text.len() != 8 && text.parse::<f64>().is_ok_and(|number| number.abs() < 1e8)
-    }
-
-    /// The number of days since 1970-01-01 UTC.
+    /// Returns the number of days since 1970-01-01 UTC.
     pub fn day(self) -> i64 {
         self.0.div_euclid(DAY * SECOND)
     }
 
-    /// The date as `2024-05-17`; for years after 9999 the number of microseconds.
+    /// Returns the date as `2024-05-17`; for years after 9999 the number of microseconds.
     pub fn date(self) -> String {
         let days = jiff::Span::new().try_days(self.day());
         match days.and_then(|days| civil::date(1970, 1, 1).checked_add(days)) {
@@ -90,7 +91,7 @@ impl Time {
     }
 }
 
-/// Forms of times of which [`Time::parse`] reads none, because day and month could be exchanged or because names of months are in
+/// Forms of times that [`Time::parse`] does not read, because day and month could be exchanged or because names of months are in
 /// one language.
 const FORMS: [&str; 22] = [
     "%m/%d/%Y %I:%M:%S %p",
@@ -278,11 +279,6 @@ mod tests {
         ] {
             assert_eq!(Time::parse(text), Time::parse(same), "{text}");
             assert!(Time::parse(text).is_some(), "{text}");
-        }
-        for (text, small) in
-            [("2024", true), ("17", true), ("20240517", false), ("1715934600", false), ("2024-05", false)]
-        {
-            assert_eq!(Time::is_small_number(text), small, "{text}");
         }
         assert_eq!(Time::parse("2024-05-17"), Time::parse("20240517"));
         for date in ["2024-05-17", "1969-12-31", "0001-01-01", "9999-12-31"] {

@@ -2,100 +2,153 @@
 
 use std::borrow::Cow;
 
-use crate::text::{self, NULLS};
+use clickvec_tables::null_text;
+use clickvec_tables::table::plain_name;
 
-/// What logs write for an unknown user besides [`NULLS`]: the nulls of some databases, and the names that shops give to visitors
-/// who are not logged in.
-const UNKNOWN: [&str; 31] = [
+use crate::text;
+
+/// The names that shops and databases give to an unknown user, in small letters and without what separates words, besides a missing
+/// text ([`null_text`]).
+const UNKNOWN: [&str; 57] = [
     "nil",
+    "inf",
+    "infinity",
+    "objectobject",
     "na",
     "nat",
-    "not set",
+    "nv",
+    "nan",
+    "null",
+    "none",
+    "void",
     "false",
+    "notset",
+    "notprovided",
+    "notavailable",
+    "undefined",
+    "unassigned",
+    "other",
     "unknown",
-    "unknown user",
     "unknownuser",
-    "no user",
     "nouser",
-    "not logged in",
-    "logged out",
+    "noone",
+    "nobody",
+    "notloggedin",
     "loggedout",
+    "signedout",
     "anonymous",
-    "anonymous user",
     "anonymoususer",
+    "anonymousvisitor",
     "anon",
     "guest",
-    "guest user",
     "guestuser",
-    "nobody",
+    "guests",
     "missing",
-    "deleted",
-    "deleted user",
-    "removed",
-    "redacted",
-    "default",
-    "default user",
+    "blank",
     "empty",
+    "deleted",
+    "deleteduser",
+    "removed",
+    "removeduser",
+    "redacted",
+    "hidden",
+    "masked",
+    "default",
+    "defaultuser",
     "user",
     "visitor",
+    "unbekannt",
+    "gast",
+    "anonym",
+    "anonyme",
+    "inconnu",
+    "invité",
+    "desconocido",
+    "anónimo",
+    "匿名",
+    "游客",
 ];
 
 /// Returns a user in normal form; `None` for an unknown user.
 ///
-/// Two spellings are one person if they are equal after NFKC, without invisible characters, quotes around them and zeros in
-/// front of a number, and in the same case by Unicode's full case folding. Where that is unsure, it counts fewer people, which
-/// protects them.
+/// Two spellings are one person if they are equal after NFKC, in the same case by Unicode's full case folding, without invisible
+/// characters and without quotes and brackets around them. Two numbers are one if their values are, and two UUIDs without their
+/// hyphens. Where that is unsure, it counts fewer people, which protects them.
 pub(crate) fn user(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
     // Nearly all consist of lower-case letters, digits and hyphens.
-    let is_plain =
-        text.bytes().all(|byte| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && !is_quote(byte.into()));
-    let user = if is_plain { Cow::Borrowed(text) } else { Cow::Owned(folded(text)) };
-    let user = match user {
-        Cow::Borrowed(all) => Cow::Borrowed(number(all)),
-        Cow::Owned(all) => Cow::Owned(number(&all).to_owned()),
-    };
-    let is_unknown = !user.chars().any(char::is_alphanumeric)
-        || user.strip_prefix('-').is_some_and(|rest| number(rest).bytes().all(|byte| byte.is_ascii_digit()))
-        || is_uuid_of(&user, b'0')
-        || is_uuid_of(&user, b'f')
-        || NULLS.contains(&&*user)
-        || UNKNOWN.contains(&user.trim_matches(['(', ')', '[', ']', '<', '>', '{', '}']));
-    (!is_unknown).then_some(user)
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let user = if text.bytes().all(is_plain) { Cow::Borrowed(text) } else { Cow::Owned(folded(text)) };
+    if !user.chars().any(char::is_alphanumeric) || null_text(&user).is_some() || UNKNOWN.contains(&&*plain_name(&user))
+    {
+        return None;
+    }
+    if let Some(number) = number(&user) {
+        return number.map(Cow::Owned);
+    }
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c == '-';
+    if user.len() >= 32 && user.chars().all(is_digit) {
+        let digits = user.replace('-', "");
+        let is_unknown = ["0", "f"].iter().any(|digit| digits.replace(digit, "").is_empty());
+        return (!is_unknown).then_some(if digits.len() == 32 { Cow::Owned(digits) } else { user });
+    }
+    Some(user)
 }
 
 fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '„' | '«' | '»')
 }
 
-/// Returns a user without quotes and invisible characters, in one case.
+/// Returns whether a character stands around a text and is no part of it.
+fn surrounds(c: char) -> bool {
+    is_quote(c) || c.is_whitespace() || "()[]<>{}".contains(c)
+}
+
+/// Returns a user without what surrounds it and without invisible characters, in one case.
 fn folded(text: &str) -> String {
     let (mut plain, mut folded) = (String::new(), String::new());
-    text::clean_query(text.trim_matches(|c: char| is_quote(c) || c.is_whitespace()), true, &mut plain);
+    text::clean_query(text.trim_matches(surrounds), true, &mut plain);
     // Upper case makes two letters of `ß`, and one of `i` and `ı`.
     text::clean_query(&plain.to_uppercase(), true, &mut folded);
-    folded
+    folded.chars().map(ascii_digit).collect()
 }
 
-/// Returns a whole number without zeros in front and behind a point, and anything else as it is: where a column has missing users,
-/// some programs write all as fractions.
-fn number(user: &str) -> &str {
-    let whole = match user.split_once('.') {
-        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
-        _ => user,
-    };
-    let is_number = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
-    match whole.trim_start_matches('0') {
-        _ if !is_number => user,
-        "" => "",
-        rest => rest,
+/// Returns the ASCII digit for one of Arabic, Persian, Hindi or Thai.
+fn ascii_digit(c: char) -> char {
+    let zeros = ['٠', '۰', '०', '๐'];
+    let digit = zeros.iter().find_map(|&zero| u32::from(c).checked_sub(u32::from(zero)).filter(|&digit| digit < 10));
+    digit.and_then(|digit| char::from_digit(digit, 10)).unwrap_or(c)
+}
+
+/// Returns the usual form of a number, or `None` within for one that is no user: zero, a negative or infinite number. `None` if the text is
+/// no number.
+fn number(user: &str) -> Option<Option<String>> {
+    if let Some(hexadecimal) = user.strip_prefix("0x") {
+        return hexadecimal.bytes().all(|byte| byte == b'0').then_some(None);
     }
-}
-
-/// Returns whether an id consists of this digit and of what stands between the digits of a UUID.
-fn is_uuid_of(user: &str, digit: u8) -> bool {
-    let digits = user.bytes().filter(|&byte| byte == digit).count();
-    digits >= 8 && user.bytes().all(|byte| byte == digit || b"-{}".contains(&byte))
+    if user.bytes().all(|byte| byte.is_ascii_digit()) {
+        let digits = user.trim_start_matches('0');
+        return Some((!digits.is_empty()).then(|| digits.to_owned()));
+    }
+    if !user.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) {
+        return None;
+    }
+    if user.split('.').count() == 4 && user.bytes().all(|byte| b"0.".contains(&byte)) {
+        // An address of nothing.
+        return Some(None);
+    }
+    // Letters other than an exponent are those of an id, as in `12e4f`; so is an exponent that leaves the range of numbers.
+    let number = user.parse::<f64>().ok().filter(|number| number.is_finite())?;
+    // Larger whole numbers have more digits than a float keeps.
+    match user.split_once('.') {
+        _ if number <= 0.0 => Some(None),
+        Some((integer, zeros)) if zeros.bytes().all(|byte| byte == b'0') => {
+            let digits = integer.trim_start_matches(['+', '0']);
+            Some(Some(digits.to_owned()))
+        }
+        _ if number < 1e15 => Some(Some(number.to_string())),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -150,10 +203,24 @@ mod tests {
             "[object Object]",
             "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
             "“NULL”",
+            "logged_out",
+            "not-logged-in",
+            "(not provided)",
+            "n.a.",
+            "<none>",
+            "#NV",
+            "0e0",
+            "+0",
+            "0x0",
+            "-1.5",
+            "-inf",
+            "0.0.0.0",
+            "Unbekannt",
+            "匿名",
         ] {
             assert_eq!(user(text), None, "{text:?}");
         }
-        for text in ["1", "10", "u-0", "guest17", "nulla", "n", "f", "00000000-0000-0000-0000-000000000001"] {
+        for text in ["1", "10", "u-0", "guest17", "nulla", "n", "f", "0x1", "10.0.0.1"] {
             assert_eq!(user(text).as_deref(), Some(text));
         }
         for (text, same) in [
@@ -161,11 +228,20 @@ mod tests {
             ("17.000", "17"),
             ("17.5", "17.5"),
             ("a.0", "a.0"),
+            ("1e3", "1000"),
+            ("+7", "7"),
+            ("٧", "7"),
+            ("1.50", "1.5"),
+            ("<alice>", "alice"),
+            ("12e4567", "12e4567"),
+            ("{550E8400-E29B-41D4-A716-446655440000}", "550e8400e29b41d4a716446655440000"),
+            ("550e8400-e29b-41d4-a716-446655440000", "550e8400e29b41d4a716446655440000"),
+            ("12345678901234567890.0", "12345678901234567890"),
             ("007", "7"),
             ("07.0", "7"),
             ("\"7\"", "7"),
             ("00a", "00a"),
-            ("17.", "17."),
+            ("17.", "17"),
         ] {
             assert_eq!(user(text).as_deref(), Some(same));
         }

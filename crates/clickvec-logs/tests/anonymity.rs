@@ -1,5 +1,5 @@
-//! Random logs compared with a simple count: no written query has fewer users than requested in either file, nothing
-//! from a robot is in either, and nothing that has enough users is lost.
+//! Random logs compared with a simple count: no written query has fewer users than requested, nothing from a robot is written, and
+//! nothing that has enough users is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,14 +9,13 @@ use std::path::Path;
 use clickvec_logs::columns::Role;
 use clickvec_logs::robots::Limits;
 use clickvec_logs::tables::Options;
-use clickvec_logs::time::Time;
-use clickvec_logs::{Config, Error, ErrorKind, Split, prepare};
+use clickvec_logs::{Config, Error, ErrorKind, prepare};
 use proptest::prelude::*;
 
 /// Query, title, user (0: unknown), day of May.
 type Row = (u8, u8, u8, u8);
 
-fn config(folder: &Path, split: Split, min_users: usize, limits: Limits, memory: usize) -> Config {
+fn config(folder: &Path, min_users: usize, limits: Limits, memory: usize) -> Config {
     Config {
         inputs: vec![folder.join("log.tsv")],
         table: Options::default(),
@@ -30,13 +29,11 @@ fn config(folder: &Path, split: Split, min_users: usize, limits: Limits, memory:
         private: false,
         limits,
         needs_day_limit: false,
-        split,
         position_weighting: None,
         impressions: 0.0,
         max_bad: 0.0,
         memory,
         output: folder.join("clicks.tsv"),
-        validation: (split != Split::None).then(|| folder.join("held.tsv")),
     }
 }
 
@@ -56,9 +53,8 @@ fn robots(rows: &[Row], limits: Limits) -> BTreeSet<u8> {
     (1..12).filter(is_robot).collect()
 }
 
-/// The pairs and counts of the rows for which `part` is true, without queries of too few users.
-fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize) -> Vec<(String, String, u64)> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| part(row)).collect();
+/// The pairs and counts of the rows, without queries of too few users.
+fn expected(rows: &[Row], min_users: usize) -> Vec<(String, String, u64)> {
     let mut users: BTreeMap<u8, BTreeSet<u8>> = BTreeMap::new();
     let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.2 > 0) {
@@ -72,15 +68,14 @@ fn expected(rows: &[Row], part: impl Fn(&Row) -> bool, min_users: usize) -> Vec<
     counts.into_iter().map(|((query, title), count)| (query, title, count)).collect()
 }
 
-/// The query, title and count of each line of a file; in a validation set the count comes after the grade.
-fn written(path: &Path, count: usize) -> Vec<(String, String, u64)> {
+/// The query, title and count of each line of a file.
+fn written(path: &Path) -> Vec<(String, String, u64)> {
     let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };
     let row = |line: &str| {
         let fields: Vec<&str> = line.split('\t').collect();
-        (fields[0].to_owned(), fields[1].to_owned(), fields[count].parse().unwrap())
+        (fields[0].to_owned(), fields[1].to_owned(), fields[2].parse().unwrap())
     };
-    // Titles that were not clicked have a count of 0.
-    text.lines().skip(1).map(row).filter(|(_, _, count)| *count > 0).collect()
+    text.lines().skip(1).map(row).collect()
 }
 
 proptest! {
@@ -90,7 +85,6 @@ proptest! {
     fn no_written_query_has_fewer_users(
         rows in prop::collection::vec((0u8..30, 0u8..4, 0u8..12, 1u8..5), 1..400),
         min_users in 1usize..7,
-        split in 0u8..3,
         day in prop::option::of(1u64..14),
         whole in prop::option::of(10u64..40),
         // So little memory that runs are written now and then, or all the time.
@@ -103,42 +97,18 @@ proptest! {
             let _ = writeln!(log, "Q{query}\tt{title}\t{user}\t2024-05-{day:02}");
         }
         std::fs::write(folder.path().join("log.tsv"), log).unwrap();
-        let split = match split {
-            0 => Split::None,
-            1 => Split::After(Time::parse("2024-05-03").unwrap()),
-            _ => Split::Part(0.3),
-        };
         let limits = Limits { day, log: whole };
-        let config = config(folder.path(), split, min_users, limits, memory);
-        let empty = match prepare(&config, &mut std::io::sink(), &mut |_| ControlFlow::Continue(())) {
-            Ok(_) => None,
-            Err(error) if error.kind() == ErrorKind::Empty => error.path().map(|path| path.ends_with("held.tsv")),
+        let config = config(folder.path(), min_users, limits, memory);
+        let is_empty = match prepare(&config, &mut std::io::sink(), &mut |_| ControlFlow::Continue(())) {
+            Ok(_) => false,
+            Err(error) if error.kind() == ErrorKind::Empty => true,
             Err(error) => panic!("{error}"),
         };
         let robots = robots(&rows, limits);
         let rows: Vec<Row> = rows.into_iter().filter(|row| !robots.contains(&row.2)).collect();
-        let (training, held) = (written(&config.output, 2), written(&folder.path().join("held.tsv"), 3));
-        let all = |part: &dyn Fn(&Row) -> bool| expected(&rows, part, min_users);
-        match split {
-            Split::None => prop_assert_eq!(training, all(&|_| true)),
-            Split::After(_) if empty.is_some() => {
-                let parts = [all(&|row| row.3 < 3), all(&|row| row.3 >= 3)].map(|part| part.is_empty());
-                prop_assert_eq!(parts, [empty == Some(false), empty == Some(true)]);
-                prop_assert!(training.is_empty() && held.is_empty());
-            }
-            Split::After(_) => {
-                prop_assert_eq!(training, all(&|row| row.3 < 3));
-                prop_assert_eq!(held, all(&|row| row.3 >= 3));
-            }
-            Split::Part(_) if empty.is_some() => prop_assert!(training.is_empty() && held.is_empty()),
-            Split::Part(_) => {
-                let queries = |rows: &[(String, String, u64)]| rows.iter().map(|row| row.0.clone()).collect::<BTreeSet<_>>();
-                prop_assert!(queries(&training).is_disjoint(&queries(&held)));
-                let mut both = [training, held].concat();
-                both.sort();
-                prop_assert_eq!(both, all(&|_| true));
-            }
-        }
+        let written = written(&config.output);
+        prop_assert_eq!(is_empty, written.is_empty());
+        prop_assert_eq!(written, expected(&rows, min_users));
     }
 }
 
@@ -148,7 +118,7 @@ fn prepared(log: &str, more: impl FnOnce(&mut Config)) -> (String, Result<clickv
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("log.tsv"), format!("query\ttitle\tuser\ttime\n{log}")).unwrap();
     let none = Limits { day: None, log: None };
-    let mut config = config(folder.path(), Split::None, 1, none, 64 << 20);
+    let mut config = config(folder.path(), 1, none, 64 << 20);
     more(&mut config);
     let report = prepare(&config, &mut Vec::new(), &mut |_| ControlFlow::Continue(()));
     (std::fs::read_to_string(&config.output).unwrap_or_default(), report)
@@ -174,15 +144,6 @@ fn a_private_table_has_all_and_marks_what_is_rare() {
     assert_eq!(written, "query\ttitle\tcount\trare\nmy name\tTitle\t2\t1\nsofa\tTitle\t2\t0\n");
     let report = report.unwrap();
     assert_eq!((report.rare.queries, report.rare.clicks, report.too_few_users.queries), (1, 2, 0));
-    // A part by itself: a query of two users, one on each side of the split, is rare on both.
-    let log = ["sofa\tTitle\ta\t2024-05-01\n", "sofa\tTitle\tb\t2024-05-09\n"].concat();
-    let (written, _) = prepared(&log, |config| {
-        config.private = true;
-        config.min_users = Some(2);
-        config.split = Split::After(clickvec_logs::time::Time::parse("2024-05-05").unwrap());
-        config.validation = Some(config.output.with_file_name("held.tsv"));
-    });
-    assert_eq!(written, "query\ttitle\tcount\trare\nsofa\tTitle\t1\t1\n");
 }
 
 #[test]
@@ -204,7 +165,7 @@ fn a_robot_does_not_escape_by_leaving_the_time_out() {
     assert_eq!(written, "query\ttitle\tcount\nshoes\tRed shoes\t1\n");
     let report = report.unwrap();
     assert_eq!((report.robots, report.left_out.robots), (Some(1), 30));
-    // If no row has a time there are no days, and nobody exceeds the limit.
+    // If no row has a time there are no days, and no user exceeds the limit.
     let (_, report) = prepared(&robot, day);
     assert_eq!(report.unwrap().robots, Some(0));
 }

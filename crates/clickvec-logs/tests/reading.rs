@@ -55,11 +55,11 @@ fn a_column_that_may_say_what_was_clicked_is_asked_about() {
         let expected = format!("expected to know which column says what was clicked, found `{name}`");
         assert!(refused("log.csv", &log(name, values)).contains(&expected), "{name}");
     }
-    for (name, values) in [("label", ["1", "0"]), ("relevance", ["3", "0"]), ("rating", ["1.0", "4.0"])] {
+    for (name, values) in [("label", ["1", "0"]), ("relevance", ["3", "0"]), ("rating", ["4.5", "3.5"])] {
         let expected = format!("expected a log, found judged titles: the column `{name}`");
         assert!(refused("log.csv", &log(name, values)).contains(&expected), "{name}");
     }
-    for (name, values) in [("rating", ["4.5", "3.5"]), ("stock", ["1", "17"]), ("version", ["1", "1"]), ("x", ["", ""])]
+    for (name, values) in [("price", ["4.5", "3.5"]), ("stock", ["1", "17"]), ("version", ["1", "1"]), ("x", ["", ""])]
     {
         assert_eq!(pairs("log.csv", &log(name, values)).len(), 2, "{name}");
     }
@@ -76,7 +76,7 @@ fn a_column_that_may_say_what_was_clicked_is_asked_about() {
 
 #[test]
 fn a_field_is_never_a_mark() {
-    let log = "query,title,clicked\nred hose,Hose,click\n";
+    let log = "query,title,clicked\nred hose,Hose,showing\n";
     assert!(refused("log.csv", log).contains("expected 0 or 1 (or false, true, no, yes) in column `clicked`"));
     // Two visits whose users and numbers are the same text when they are joined.
     let event = |name: &str, user: &str, session: &str, more: &str| {
@@ -108,6 +108,14 @@ fn a_repeated_header_is_counted_and_left_out() {
         let (pairs, report) = prepared(&[(name, log)], |_| {}).unwrap();
         assert_eq!((pairs.len(), report.left_out.headers), (2, 1), "{log}");
     }
+}
+
+#[test]
+fn html_entities_become_characters() {
+    let log = "query,title\nmen&#39;s shoe,Black &amp; Decker\nat&t; phone,R&D\n";
+    let (pairs, report) = prepared(&[("log.csv", log)], |_| {}).unwrap();
+    assert_eq!(pairs, ["at&t; phone\tR&D\t1", "men's shoe\tBlack & Decker\t1"]);
+    assert_eq!(report.with_entities, 2);
 }
 
 #[test]
@@ -176,8 +184,9 @@ fn events_of_ubi_have_their_own_query_and_other_actions_are_named() {
     assert_eq!(pairs, ["garden hose\tHose B\t1", "hose\tHose\t1", "lamp\tLamp\t1"]);
     let named: Vec<_> = report.other_event_names.into_iter().collect();
     assert_eq!(named, [("add_to_cart".to_owned(), 1), ("purchase".to_owned(), 1)]);
-    let (pairs, _) = ubi(|config| config.table.actions = vec![("purchase".to_owned(), 5)]).unwrap();
-    assert_eq!(pairs[1], "hose\tHose\t6");
+    let actions = [("purchase".to_owned(), 5), ("purchace".to_owned(), 5)];
+    let (pairs, report) = ubi(|config| config.table.actions = actions.into()).unwrap();
+    assert_eq!((pairs[1].as_str(), report.absent_actions), ("hose\tHose\t6", vec!["purchace".to_owned()]));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use super::group::{AT_ONCE, Cell, PARTS, QueryGroup, Sighting, TitleGroup};
+use super::group::{AT_ONCE, Cell, QueryGroup, Sighting, TitleGroup};
 use super::texts::{LEAST_PLACES, Names, sort_by_text};
 use super::users::Users;
 use crate::Result;
@@ -11,13 +11,13 @@ use crate::report::Counts;
 /// The bytes that an entry of a hash table takes, with its share of free slots.
 const TABLE_BYTES: usize = 10;
 
-/// Counts by query, title, part and position.
+/// Counts by query, title and position.
 pub(super) struct Memory {
     names: Names,
     cells: Vec<Entry>,
     places: HashTable<u32>,
-    /// Users by part; empty if users are not counted.
-    users: [Users; PARTS],
+    /// Empty if users are not counted.
+    users: Users,
     most_users: usize,
 }
 
@@ -28,7 +28,7 @@ struct Entry {
 }
 
 impl Memory {
-    /// Empty counts.
+    /// Creates empty counts.
     pub(super) fn new(most_users: usize) -> Memory {
         Memory {
             names: Names::default(),
@@ -39,7 +39,7 @@ impl Memory {
         }
     }
 
-    /// The number of users of a query to tell apart.
+    /// Returns the largest number of users counted for a query.
     pub(super) fn users(&self) -> usize {
         self.most_users
     }
@@ -48,19 +48,17 @@ impl Memory {
         self.cells.is_empty()
     }
 
-    /// Approximately the bytes in use. While a vector grows, its old and its new memory exist at the same time; its
+    /// Returns approximately the bytes in use. While a vector grows, its old and its new memory exist at the same time; its
     /// capacity allows for that.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.names.bytes() + self.bytes_of_counts()
     }
 
-    /// The bytes in use apart from the texts.
+    /// Returns the bytes in use apart from the texts.
     #[inline]
     pub(super) fn bytes_of_counts(&self) -> usize {
-        self.cells.capacity() * size_of::<Entry>()
-            + self.places.capacity() * TABLE_BYTES
-            + self.users.iter().map(Users::bytes).sum::<usize>()
+        self.cells.capacity() * size_of::<Entry>() + self.places.capacity() * TABLE_BYTES + self.users.bytes()
     }
 
     #[inline]
@@ -107,9 +105,9 @@ impl Memory {
         let place = match self.places.find(hash, |&place| self.cells[place as usize].is_of(sighting)) {
             Some(&place) => place as usize,
             None => {
-                let &Sighting { query, title, part, position, .. } = sighting;
+                let &Sighting { query, title, position, .. } = sighting;
                 let place = self.cells.len();
-                self.cells.push(Entry { query, title, cell: Cell { part, position, shown: 0, clicks: 0 } });
+                self.cells.push(Entry { query, title, cell: Cell { position, shown: 0, clicks: 0 } });
                 if self.places.len() == self.places.capacity() {
                     self.grow();
                 }
@@ -138,7 +136,7 @@ impl Memory {
             && sighting.clicks > 0
             && self.most_users > 0
         {
-            self.users[usize::from(sighting.part)].add(sighting.query, user, self.most_users);
+            self.users.add(sighting.query, user, self.most_users);
         }
     }
 
@@ -153,7 +151,7 @@ impl Memory {
         order.sort_unstable();
         let entry = |place: u32| &self.cells[place as usize];
         let title = |place| self.names.titles.get(entry(place).title);
-        let rest = |place| (entry(place).cell.part, entry(place).cell.position);
+        let rest = |place| entry(place).cell.position;
         let (mut group, mut places) = (QueryGroup::default(), Vec::new());
         for same in order.chunk_by(|a, b| a >> 32 == b >> 32) {
             places.clear();
@@ -162,10 +160,8 @@ impl Memory {
             let query = entry(places[0].1).query;
             group.query.clear();
             group.query.extend_from_slice(self.names.queries.get(query));
-            group.users.iter_mut().for_each(Vec::clear);
-            for (users, found) in group.users.iter_mut().zip(&self.users) {
-                users.extend(found.of(query));
-            }
+            group.users.clear();
+            group.users.extend(self.users.iter(query));
             let mut titles = 0;
             for titled in places.chunk_by(|a, b| entry(a.1).title == entry(b.1).title) {
                 if group.titles.len() == titles {
@@ -186,15 +182,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets queries for which too few users clicked, each part by itself. Returns their counts.
+    /// Forgets queries for which too few users clicked. Returns their counts.
     pub(super) fn leave_out_few(&mut self) -> Counts {
         let mut few = Counts::default();
-        let enough = |query: u32| self.users.iter().any(|users| users.count(query) >= self.most_users);
-        let mut is_counted = vec![[false; PARTS]; self.names.queries.len()];
+        let enough = |query: u32| self.users.count(query) >= self.most_users;
+        let mut is_counted = vec![false; self.names.queries.len()];
         self.cells.retain(|Entry { query, cell, .. }| {
             let stays = enough(*query);
             if !stays && cell.clicks > 0 {
-                let is_counted = &mut is_counted[*query as usize][usize::from(cell.part)];
+                let is_counted = &mut is_counted[*query as usize];
                 few.queries += u64::from(!std::mem::replace(is_counted, true));
                 few.pairs += 1;
                 few.clicks = few.clicks.saturating_add(cell.clicks);
@@ -209,13 +205,12 @@ impl Memory {
 impl Entry {
     #[inline]
     fn mixed(&self) -> u64 {
-        mix(self.query, self.title, self.cell.part, self.cell.position)
+        mix(self.query, self.title, self.cell.position)
     }
 
     #[inline]
     fn is_of(&self, sighting: &Sighting<u32>) -> bool {
-        let Cell { part, position, .. } = self.cell;
-        (self.query, self.title, part, position) == (sighting.query, sighting.title, sighting.part, sighting.position)
+        (self.query, self.title, self.cell.position) == (sighting.query, sighting.title, sighting.position)
     }
 }
 
@@ -229,15 +224,14 @@ impl Cell {
 
 #[inline]
 fn mixed(sighting: &Sighting<u32>) -> u64 {
-    mix(sighting.query, sighting.title, sighting.part, sighting.position)
+    mix(sighting.query, sighting.title, sighting.position)
 }
 
 #[inline]
-fn mix(query: u32, title: u32, part: u8, position: u16) -> u64 {
+fn mix(query: u32, title: u32, position: u16) -> u64 {
     let pair = u64::from(query) << 32 | u64::from(title);
-    let place = u64::from(position) << 8 | u64::from(part);
     // Two rounds of multiplication that keep the high half: fast, and good enough for a hash table.
-    let folded = u128::from(pair ^ 0x9e37_79b9_7f4a_7c15) * u128::from(place ^ 0xd1b5_4a32_d192_ed03);
+    let folded = u128::from(pair ^ 0x9e37_79b9_7f4a_7c15) * u128::from(u64::from(position) ^ 0xd1b5_4a32_d192_ed03);
     let folded = (folded as u64) ^ (folded >> 64) as u64;
     let mixed = u128::from(folded ^ pair) * 0xa076_1d64_78bd_642f_u128;
     (mixed as u64) ^ (mixed >> 64) as u64

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::group::{Cell, PARTS, QueryGroup, TitleGroup, add_user};
+use super::group::{Cell, QueryGroup, TitleGroup, add_user};
 use super::run::{Run, RunReader};
 use crate::{Error, ErrorKind, Result};
 
@@ -18,22 +18,20 @@ pub(super) fn merge(
     let mut groups: Vec<QueryGroup> = readers.iter().map(|_| QueryGroup::default()).collect();
     // Ordered by query; of equal queries the earliest run comes first.
     let mut waiting: BinaryHeap<Reverse<(Vec<u8>, usize)>> = BinaryHeap::new();
-    for (place, reader) in readers.iter_mut().enumerate() {
-        if reader.next(&mut groups[place])? {
-            waiting.push(Reverse((std::mem::take(&mut groups[place].query), place)));
+    for (run, reader) in readers.iter_mut().enumerate() {
+        if reader.next(&mut groups[run])? {
+            waiting.push(Reverse((std::mem::take(&mut groups[run].query), run)));
         }
     }
     while let Some(Reverse((query, first))) = waiting.pop() {
         let mut merged = std::mem::take(&mut groups[first]);
-        let mut places = vec![first];
+        let mut equal = vec![first];
         while waiting.peek().is_some_and(|Reverse((other, _))| *other == query) {
-            let Some(Reverse((_, place))) = waiting.pop() else { break };
-            let group = std::mem::take(&mut groups[place]);
-            for part in 0..PARTS {
-                group.users[part].iter().for_each(|&user| add_user(&mut merged.users[part], user, users));
-            }
+            let Some(Reverse((_, run))) = waiting.pop() else { break };
+            let group = std::mem::take(&mut groups[run]);
+            group.users.iter().for_each(|&user| add_user(&mut merged.users, user, users));
             merged.titles.extend(group.titles);
-            places.push(place);
+            equal.push(run);
             // Many of them may be equal.
             if bytes_of(&merged) > most_bytes {
                 unite(&mut merged.titles);
@@ -46,13 +44,13 @@ pub(super) fn merge(
             }
         }
         merged.query = query;
-        if places.len() > 1 {
+        if equal.len() > 1 {
             unite(&mut merged.titles);
         }
         each(&merged)?;
-        for place in places {
-            if readers[place].next(&mut groups[place])? {
-                waiting.push(Reverse((std::mem::take(&mut groups[place].query), place)));
+        for run in equal {
+            if readers[run].next(&mut groups[run])? {
+                waiting.push(Reverse((std::mem::take(&mut groups[run].query), run)));
             }
         }
     }
@@ -77,9 +75,9 @@ fn unite(titles: &mut Vec<TitleGroup>) {
         same
     });
     for title in titles {
-        title.cells.sort_by_key(|cell| (cell.part, cell.position));
+        title.cells.sort_by_key(|cell| cell.position);
         title.cells.dedup_by(|later, earlier| {
-            let same = (later.part, later.position) == (earlier.part, earlier.position);
+            let same = later.position == earlier.position;
             if same {
                 add(earlier, later);
             }

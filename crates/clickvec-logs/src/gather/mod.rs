@@ -20,7 +20,7 @@ use merge::merge;
 use run::{Run, RunWriter};
 
 pub(crate) use group::AT_ONCE;
-pub use group::{Cell, PARTS, QueryGroup, Sighting, TitleGroup};
+pub use group::{Cell, QueryGroup, Sighting, TitleGroup};
 pub use run::RunReader;
 pub(crate) use texts::{Names, Waiting};
 
@@ -30,12 +30,12 @@ const MERGED_AT_ONCE: usize = 64;
 /// The bytes that the titles of one query may take, however little memory there is.
 const LEAST_BYTES: usize = 8 << 20;
 
-/// Which queries [`Gatherer::finish`] returns.
+/// The queries that [`Gatherer::finish`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stay {
     /// All queries.
     All,
-    /// Queries for which, in some part, as many users clicked as are counted. Positions must be 0, because what is
+    /// Queries for which as many users clicked as are counted. Positions must be 0, because what is
     /// left out is counted by query, title and part.
     WithUsers,
 }
@@ -54,8 +54,8 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// A counter that uses up to `budget` bytes. What does not fit goes into unnamed files in `folder`, which vanish
-    /// with the process. At most `users` users are counted for each query.
+    /// Creates a counter that uses up to `budget` bytes. The rest goes into unnamed files in `folder`, which vanish with the
+    /// process. At most `users` users are counted for each query.
     pub fn new(budget: usize, folder: &Path, users: usize) -> Gatherer {
         let most_bytes = budget.max(LEAST_BYTES);
         Gatherer {
@@ -111,12 +111,12 @@ impl Gatherer {
         Ok(())
     }
 
-    /// The number of times memory was full.
+    /// Returns the number of times memory was full.
     pub fn spills(&self) -> usize {
         self.spills
     }
 
-    /// All counts, in order.
+    /// Returns all counts, in order.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl Gatherer {
             let rest = runs.split_off(runs.len().min(MERGED_AT_ONCE));
             let mut writer = RunWriter::new(&self.folder)?;
             merge(runs, users, self.most_bytes, |group| {
-                if rest.is_empty() && stay == Stay::WithUsers && group.is_of_few(users) {
+                if rest.is_empty() && stay == Stay::WithUsers && group.has_fewer_users(users) {
                     group.count(&mut few);
                     return Ok(());
                 }
@@ -187,7 +187,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// A reader that starts at the first query.
+    /// Returns a reader that starts at the first query.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ impl Run {
 }
 
 impl RunReader {
-    /// Whether there is another query, which is then in `group`.
+    /// Reads the next query into `group`, and returns whether there was one.
     ///
     /// # Errors
     ///
@@ -82,16 +82,14 @@ impl RunReader {
 
 fn put(file: &mut impl Write, group: &QueryGroup) -> io::Result<()> {
     put_text(file, &group.query)?;
-    for users in &group.users {
-        put_number(file, users.len() as u64)?;
-        users.iter().try_for_each(|user| file.write_all(&user.to_le_bytes()))?;
-    }
+    put_number(file, group.users.len() as u64)?;
+    group.users.iter().try_for_each(|user| file.write_all(&user.to_le_bytes()))?;
     put_number(file, group.titles.len() as u64)?;
     for title in &group.titles {
         put_text(file, &title.title)?;
         put_number(file, title.cells.len() as u64)?;
         for cell in &title.cells {
-            for number in [u64::from(cell.part), u64::from(cell.position), cell.shown, cell.clicks] {
+            for number in [u64::from(cell.position), cell.shown, cell.clicks] {
                 put_number(file, number)?;
             }
         }
@@ -101,13 +99,11 @@ fn put(file: &mut impl Write, group: &QueryGroup) -> io::Result<()> {
 
 fn get(file: &mut impl Read, group: &mut QueryGroup) -> io::Result<()> {
     get_text(file, &mut group.query)?;
-    for users in &mut group.users {
-        users.clear();
-        for _ in 0..get_number(file)? {
-            let mut bytes = [0; 8];
-            file.read_exact(&mut bytes)?;
-            users.push(u64::from_le_bytes(bytes));
-        }
+    group.users.clear();
+    for _ in 0..get_number(file)? {
+        let mut bytes = [0; 8];
+        file.read_exact(&mut bytes)?;
+        group.users.push(u64::from_le_bytes(bytes));
     }
     let titles = get_number(file)? as usize;
     group.titles.truncate(titles);
@@ -119,8 +115,8 @@ fn get(file: &mut impl Read, group: &mut QueryGroup) -> io::Result<()> {
         get_text(file, &mut title.title)?;
         title.cells.clear();
         for _ in 0..get_number(file)? {
-            let (part, position) = (get_number(file)? as u8, get_number(file)? as u16);
-            title.cells.push(Cell { part, position, shown: get_number(file)?, clicks: get_number(file)? });
+            let position = get_number(file)? as u16;
+            title.cells.push(Cell { position, shown: get_number(file)?, clicks: get_number(file)? });
         }
     }
     Ok(())

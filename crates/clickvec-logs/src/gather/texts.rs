@@ -22,7 +22,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The numbers of a query and a title.
+    /// Returns the numbers of a query and a title, which may be new.
     #[inline]
     pub(super) fn number(&mut self, query: &str, title: &str) -> (u32, u32) {
         let number = |texts: &mut Texts, text: &str| texts.number(xxh3_64(text.as_bytes()), text);
@@ -35,7 +35,7 @@ impl Names {
         self.titles.number_all(titles);
     }
 
-    /// Approximately the bytes in use.
+    /// Returns approximately the bytes in use.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.queries.bytes() + self.titles.bytes()
@@ -54,7 +54,7 @@ impl Names {
         }
     }
 
-    /// Reads what [`Names::write`] wrote, for looking up only.
+    /// Reads texts that [`Names::write`] wrote, for looking up only.
     pub(crate) fn read(file: &mut impl Read) -> io::Result<Names> {
         Ok(Names { queries: Texts::read(file)?, titles: Texts::read(file)? })
     }
@@ -84,7 +84,7 @@ struct WaitingText {
 }
 
 impl WaitingText {
-    fn of<'t>(&self, text: &'t str) -> &'t str {
+    fn slice<'t>(&self, text: &'t str) -> &'t str {
         &text[self.start as usize..][..self.length as usize]
     }
 }
@@ -99,13 +99,13 @@ impl Waiting {
         self.texts.len() as u32 - 1
     }
 
-    /// The number of the text at a place.
+    /// Returns the number of the text at a place.
     #[inline]
     pub(crate) fn number(&self, place: u32) -> u32 {
         self.numbers[place as usize]
     }
 
-    /// The bytes of the texts.
+    /// Returns the bytes of the texts.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
@@ -127,7 +127,7 @@ struct Place {
 }
 
 impl Place {
-    fn of<'t>(&self, bytes: &'t [u8]) -> &'t [u8] {
+    fn slice<'t>(&self, bytes: &'t [u8]) -> &'t [u8] {
         &bytes[self.start as usize..][..self.length as usize]
     }
 }
@@ -136,7 +136,7 @@ impl Texts {
     #[inline]
     fn number(&mut self, hash: u64, text: &str) -> u32 {
         let text = text.as_bytes();
-        let same = |place: &Place| place.length as usize == text.len() && place.of(&self.bytes) == text;
+        let same = |place: &Place| place.length as usize == text.len() && place.slice(&self.bytes) == text;
         if let Some(place) = self.places.find(hash, same) {
             return place.number;
         }
@@ -149,7 +149,7 @@ impl Texts {
             self.grow();
         }
         let (bytes, place) = (&self.bytes, Place { start, length: text.len() as u32, number });
-        self.places.insert_unique(hash, place, |place| xxh3_64(place.of(bytes)));
+        self.places.insert_unique(hash, place, |place| xxh3_64(place.slice(bytes)));
         number
     }
 
@@ -163,7 +163,7 @@ impl Texts {
             let text = self.get(number);
             let (hash, start, length) = (xxh3_64(text), self.starts[number as usize], text.len() as u32);
             let bytes = &self.bytes;
-            self.places.insert_unique(hash, Place { start, length, number }, |place| xxh3_64(place.of(bytes)));
+            self.places.insert_unique(hash, Place { start, length, number }, |place| xxh3_64(place.slice(bytes)));
         }
     }
 
@@ -175,13 +175,13 @@ impl Texts {
             *place = self.places.find(text.hash, |place| place.length == text.length).copied();
         }
         for (place, text) in places.iter_mut().zip(&waiting.texts) {
-            *place = place.filter(|place| place.of(&self.bytes) == text.of(&waiting.text).as_bytes());
+            *place = place.filter(|place| place.slice(&self.bytes) == text.slice(&waiting.text).as_bytes());
         }
         waiting.numbers.clear();
         for (place, text) in places.iter().zip(&waiting.texts) {
             let number = match place {
                 Some(place) => place.number,
-                None => self.number(text.hash, text.of(&waiting.text)),
+                None => self.number(text.hash, text.slice(&waiting.text)),
             };
             waiting.numbers.push(number);
         }
@@ -198,12 +198,12 @@ impl Texts {
         self.bytes.capacity() + self.starts.capacity() * 8 + self.places.capacity() * PLACE_BYTES
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// The rank of each used text among all used texts, ordered by bytes.
+    /// Returns the rank of each used text among all used texts, ordered by bytes.
     pub(super) fn ranks(&self, is_used: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut order: Vec<(u64, u32)> =
             (0..self.len() as u32).filter(|&number| is_used(number)).map(|number| (0, number)).collect();

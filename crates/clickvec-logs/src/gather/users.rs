@@ -55,7 +55,7 @@ impl Users {
         (of.count, of.block) = (count + 1, block as u32);
     }
 
-    /// The users after the first.
+    /// Returns the users after the first.
     fn others(&self, of: Of) -> &[u64] {
         let others = (of.count as usize).saturating_sub(1);
         &self.blocks[of.block as usize..].as_flattened()[..others]
@@ -65,13 +65,13 @@ impl Users {
         self.queries.get(query as usize).map_or(0, |of| of.count as usize)
     }
 
-    /// All users of a query, in order of appearance.
-    pub(super) fn of(&self, query: u32) -> impl Iterator<Item = u64> {
+    /// Returns all users of a query, in order of appearance.
+    pub(super) fn iter(&self, query: u32) -> impl Iterator<Item = u64> {
         let of = self.queries.get(query as usize).copied().unwrap_or_default();
         (of.count > 0).then_some(of.first).into_iter().chain(self.others(of).iter().copied())
     }
 
-    /// The bytes in use.
+    /// Returns the bytes in use.
     pub(super) fn bytes(&self) -> usize {
         self.queries.capacity() * size_of::<Of>() + self.blocks.capacity() * size_of::<[u64; BLOCK]>()
     }
@@ -98,8 +98,8 @@ mod tests {
         }
         assert!(lists.iter().any(|list| list.len() == 60) && lists.iter().any(|list| list.len() == 12));
         for (query, list) in lists.iter().enumerate() {
-            assert_eq!((users.count(query as u32), &users.of(query as u32).collect::<Vec<_>>()), (list.len(), list));
+            assert_eq!((users.count(query as u32), &users.iter(query as u32).collect::<Vec<_>>()), (list.len(), list));
         }
-        assert_eq!((users.count(30), users.of(30).count()), (0, 0));
+        assert_eq!((users.count(30), users.iter(30).count()), (0, 0));
     }
 }

@@ -1,8 +1,8 @@
-//! Which columns of a file are what, guessed from their names.
+//! The roles of a file's columns, guessed from their names.
 
 use serde::{Serialize, Serializer};
 
-use clickvec_tables::table::{CLICKED, GRADES, plain_name};
+use clickvec_tables::table::{CLICKED, CLICKS, GRADES, plain_name};
 
 use crate::columns::Role;
 
@@ -28,6 +28,12 @@ const USUAL: [(Role, &[&str]); 10] = [
             "terms",
             "searchphrase",
             "phrase",
+            "suchanfrage",
+            "suchbegriff",
+            "requête",
+            "consulta",
+            "查询",
+            "搜索词",
         ],
     ),
     (
@@ -42,6 +48,10 @@ const USUAL: [(Role, &[&str]); 10] = [
             "productname",
             "itemname",
             "headline",
+            "titel",
+            "titre",
+            "título",
+            "标题",
         ],
     ),
     (
@@ -66,7 +76,7 @@ const USUAL: [(Role, &[&str]); 10] = [
     ),
     (GRADE, &GRADES),
     (Role::Clicked, &CLICKED),
-    (Role::Count, &["count", "clicks", "clickcount", "n", "frequency"]),
+    (Role::Count, &CLICKS),
     (Role::Position, &["position", "rank", "pos", "itemrank"]),
     (
         Role::Time,
@@ -79,10 +89,10 @@ const USUAL: [(Role, &[&str]); 10] = [
     (Role::Session, &["session", "sessionid", "visit", "visitid"]),
 ];
 
-/// Members that only say that something is a text, so that the name of the object says what it is.
+/// Members that only mark a value as text, so that the name of the object is its name.
 const TEXTS: [&str; 5] = ["text", "value", "string", "raw", "name"];
 
-/// Returns what a column might be called: its name; of a path of members, its last one and that with the one before it.
+/// Returns the possible names of a column: its name; of a path of members, its last one and that with the one before it.
 fn keys(name: &str) -> Vec<String> {
     let mut members = name.rsplit('.');
     let (last, before) = (members.next().unwrap_or_default(), members.next());
@@ -102,10 +112,10 @@ fn keys(name: &str) -> Vec<String> {
 pub struct GuessedColumns(Vec<(Role, String)>);
 
 impl GuessedColumns {
-    /// Guesses which of these columns has which role, by their names or the ends of their paths.
+    /// Guesses the roles of these columns, by their names or the ends of their paths.
     pub fn guess(names: &[String]) -> GuessedColumns {
         let mut free: Vec<(Vec<String>, &String)> = names.iter().map(|name| (keys(name), name)).collect();
-        // What is less deep in an object is likelier.
+        // A column less deep in an object is likelier.
         free.sort_by_key(|(_, name)| name.matches('.').count());
         let mut found = Vec::new();
         for (role, usual) in USUAL {

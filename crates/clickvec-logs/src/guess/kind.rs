@@ -1,11 +1,13 @@
-//! What a file seems to be.
+//! The likely kind of a file.
 
 use serde::Serialize;
+
+use clickvec_tables::table::says_grade;
 
 use super::columns::{GRADE, GuessedColumns, has};
 use crate::columns::{Role, is_header};
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "preset", rename_all = "lowercase")]
 pub enum Kind {
@@ -17,10 +19,12 @@ pub enum Kind {
     Clicks,
     /// Judged titles.
     Judged,
-    /// A sheet of `judge` with titles that have no grade yet.
+    /// A sheet of `judge`, whose titles may lack grades.
     Sheet,
     /// Queries, one a line.
     Queries,
+    /// Queries with ids, as qrels need them.
+    Topics,
     /// Titles.
     Titles,
     /// A corpus of BEIR.
@@ -33,8 +37,6 @@ pub enum Kind {
     Model,
     /// A trained ranker.
     Ranker,
-    /// A fusion of rankers and a model.
-    Fusion,
     /// An index.
     Index,
     /// A test set of BEIR.
@@ -44,7 +46,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns what people call it.
+    /// Describes the kind for people.
     pub fn text(self) -> String {
         match self {
             Kind::Log => "a raw click log".to_owned(),
@@ -53,13 +55,13 @@ impl Kind {
             Kind::Judged => "judged titles".to_owned(),
             Kind::Sheet => "a sheet of `judge` with grades to fill in".to_owned(),
             Kind::Queries => "queries, one a line".to_owned(),
+            Kind::Topics => "queries with ids (topics)".to_owned(),
             Kind::Titles => "titles".to_owned(),
             Kind::Corpus => "a corpus of titles in BEIR's form".to_owned(),
             Kind::Qrels => "judgments in TREC's form (qrels)".to_owned(),
             Kind::Run => "a TREC run".to_owned(),
             Kind::Model => "a model".to_owned(),
             Kind::Ranker => "a trained ranker".to_owned(),
-            Kind::Fusion => "a fusion".to_owned(),
             Kind::Index => "an index".to_owned(),
             Kind::Beir => "a test set in BEIR's form".to_owned(),
             Kind::Unknown => "nothing that clickvec knows".to_owned(),
@@ -67,8 +69,11 @@ impl Kind {
     }
 }
 
-/// Returns what a table with these columns is. `is_tsv`: fields between tabs, as `train` and `evaluate` read them.
-pub fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> Kind {
+/// The columns of the sheets of `judge`.
+const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
+
+/// Guesses the kind of a table with these columns. `is_tsv`: fields between tabs, as `train` and `evaluate` read them.
+pub(super) fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> Kind {
     let has_name = |wanted: &str| has(names, wanted);
     let has = |wanted: Role| columns.name(wanted).is_some();
     let starts = |start: &str| names.iter().any(|name| name.starts_with(start));
@@ -84,13 +89,21 @@ pub fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> K
     if has_name("collector_tstamp") || starts("unstruct_event_com_snowplowanalytics") {
         return Kind::Preset("snowplow");
     }
-    if has_name("_id") && (has_name("text") || has_name("title")) {
+    if names == SHEET {
+        return Kind::Sheet;
+    }
+    if has_name("_id") && (has_name("text") || has_name("title")) && !has(Role::Query) {
         return Kind::Corpus;
     }
+    let is_id = |name: &String| ["query_id", "qid", "id"].iter().any(|id| name.trim().eq_ignore_ascii_case(id));
+    if names.len() == 2 && has_name("query") && names.iter().any(is_id) {
+        return Kind::Topics;
+    }
+    let has_grade = has(GRADE) || names.iter().any(|name| says_grade(name));
     // Judgments have no time and no position in a list; a simulated log has grades as well.
     let is_logged = [Role::User, Role::Time, Role::Position, Role::Session].into_iter().any(has);
     match (has(Role::Query), has(Role::Title), has(Role::Item)) {
-        (true, true, _) | (true, _, true) if has(GRADE) && !has(Role::Clicked) && !is_logged => Kind::Judged,
+        (true, true, _) | (true, _, true) if has_grade && !has(Role::Clicked) && !is_logged => Kind::Judged,
         (true, true, false) if is_tsv && has_name("query") && has_name("title") && !is_logged => Kind::Clicks,
         (true, true, _) | (true, _, true) => Kind::Log,
         (false, true, true) => Kind::Titles,
@@ -98,7 +111,7 @@ pub fn by_columns(names: &[String], columns: &GuessedColumns, is_tsv: bool) -> K
     }
 }
 
-/// Returns what lines without a header are, by the first: the forms of TREC, logs of presets without a header, and queries.
+/// Guesses the kind of lines without a header, by the first: the forms of TREC, logs of presets without a header, and queries.
 pub fn by_first_line(line: &str) -> Option<Kind> {
     if line.contains(char::REPLACEMENT_CHARACTER) {
         return None;
@@ -112,6 +125,15 @@ pub fn by_first_line(line: &str) -> Option<Kind> {
     {
         return Some(Kind::Preset("orcas"));
     }
+    if let [id, query] = tabs[..]
+        && is_number(id)
+        && is_query(query)
+    {
+        return Some(Kind::Topics);
+    }
+    if line.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("<top")) {
+        return Some(Kind::Topics);
+    }
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     match fields[..] {
         [_, "Q0" | "q0", _, _, _, ..] => Some(Kind::Run),
@@ -124,10 +146,23 @@ pub fn by_first_line(line: &str) -> Option<Kind> {
     }
 }
 
-/// Returns whether a line is a query rather than a row: words, and nothing between columns.
-fn is_query(line: &str) -> bool {
-    let is_plain = !line.contains(['\t', ',', ';', '|', '{', '<']) && !line.chars().any(char::is_control);
-    is_plain && !is_header(&[line.to_owned()]) && line.chars().any(char::is_alphabetic)
+/// The longest word of a query.
+const LONGEST_WORD: usize = 60;
+
+/// Returns whether a line is a query rather than a row, a program or a letter: words, and nothing between columns.
+pub fn is_query(line: &str) -> bool {
+    let is_plain =
+        !line.contains(['\t', ',', ';', '|', '{', '<', '=', '\\', '@', '[']) && !line.chars().any(char::is_control);
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_decimal = |word: &&&str| word.contains('.') && word.parse::<f64>().is_ok();
+    // Qrels and runs with a fault, pairs such as `key: value`, rows of numbers, addresses, comments and what is encoded.
+    let is_other = matches!(words[..], [_, "0" | "Q0", _, _, ..] | [_, "0" | "Q0", _])
+        || words.first().is_some_and(|word| word.ends_with(':') || word.starts_with(['#', '/', '-']))
+        || words.iter().filter(is_decimal).count() > 2
+        || words.iter().any(|word| {
+            ["():", "();", "://", "qid:"].iter().any(|part| word.contains(part)) || word.len() > LONGEST_WORD
+        });
+    is_plain && !is_other && !is_header(&[line.to_owned()]) && line.chars().any(char::is_alphabetic)
 }
 
 #[cfg(test)]
@@ -150,7 +185,11 @@ mod tests {
             ("time user query position id title clicked grade", Kind::Log),
             ("query_id query title_id title relevance", Kind::Judged),
             ("query docid rating", Kind::Judged),
+            ("query product_id esci_label", Kind::Judged),
             ("id title", Kind::Titles),
+            ("qid query", Kind::Topics),
+            ("id query", Kind::Topics),
+            ("_id _source.query title", Kind::Log),
             ("sku name price", Kind::Titles),
             ("AnonID Query QueryTime ItemRank ClickURL", Kind::Preset("aol")),
             ("event_name event_params user_pseudo_id", Kind::Preset("ga4")),
@@ -168,7 +207,35 @@ mod tests {
         assert_eq!(by_first_line("17\tred shoes\tD12\thttps://a.example"), Some(Kind::Preset("orcas")));
         assert_eq!(by_first_line("q1 Q0 d7 1 12.5 my new run"), Some(Kind::Run));
         assert_eq!(by_first_line("12 0 d7 1.0"), Some(Kind::Qrels));
+        assert_eq!(by_first_line("12\tred shoes"), Some(Kind::Topics));
+        assert_eq!(by_first_line("<topics>"), Some(Kind::Topics));
         assert_eq!(by_first_line("red shoes"), Some(Kind::Queries));
         assert_eq!(by_first_line("red shoes\tShoes, red"), None);
+        for line in [
+            "q1 0 d1 1 2025",
+            "q1 0 d1 high",
+            "# exported 2025",
+            "/annex/objects/SHA256E-s123--abc.tsv",
+            "hose 0.1 0.2 0.3",
+            "key: value",
+            "2 qid:1 1:0.5",
+            "see https://a.example",
+            "x = 5",
+            "a@b.example",
+        ] {
+            assert_eq!(by_first_line(line), None, "{line}");
+        }
+        for line in [
+            "1/2 in. pvc elbow",
+            "3.5 x 2.5 board",
+            "c++ book",
+            "5'x8' rug",
+            "l'oréal",
+            "grüne schuhe",
+            "白い靴",
+            "what is 0 d",
+        ] {
+            assert_eq!(by_first_line(line), Some(Kind::Queries), "{line}");
+        }
     }
 }

@@ -8,7 +8,6 @@ use super::positions::PositionWeighting;
 use crate::preset::Preset;
 use crate::robots::Limits;
 use crate::tables::Options;
-use crate::time::Time;
 
 /// The default for the number of users who must have clicked for a query: what only one person typed stays out. Half of
 /// the clicks of a long tail are on queries of fewer than 5, and without them a model can lose to BM25.
@@ -23,18 +22,6 @@ pub const DEFAULT_PER_DAY: u64 = 200;
 /// The share of broken rows from which a log is refused, and the memory to use.
 const DEFAULT_MAX_BAD: f64 = 0.01;
 const DEFAULT_MEMORY: usize = 400 << 20;
-
-/// Which rows go into the validation set.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Split {
-    /// No rows.
-    #[default]
-    None,
-    /// Rows from this time on.
-    After(Time),
-    /// Rows of a random share of the queries, 0 to 1.
-    Part(f64),
-}
 
 /// The settings of `prepare`.
 #[derive(Debug, Clone)]
@@ -65,9 +52,7 @@ pub struct Config {
     pub limits: Limits,
     /// Whether a log without users or times is an error if there is a limit per day.
     pub needs_day_limit: bool,
-    /// Which rows go into the validation set.
-    pub split: Split,
-    /// How clicks are weighted by their position, if at all.
+    /// The weighting of clicks by their position, if any.
     pub position_weighting: Option<PositionWeighting>,
     /// The share of queries whose titles that were shown and not clicked are written too, with 0 in a column `clicked`: those with the
     /// lowest [`query_hash`](clickvec::internals::clicks::query_hash), which training holds out first.
@@ -76,10 +61,8 @@ pub struct Config {
     pub max_bad: f64,
     /// The memory to use, in bytes.
     pub memory: usize,
-    /// The output for pairs; `-` is standard output.
+    /// The output; `-` is standard output.
     pub output: PathBuf,
-    /// The output for the validation set.
-    pub validation: Option<PathBuf>,
 }
 
 impl Config {
@@ -98,18 +81,11 @@ impl Config {
             private: false,
             limits: Limits { day: Some(DEFAULT_PER_DAY), log: None },
             needs_day_limit: false,
-            split: Split::None,
             position_weighting: None,
             impressions: 0.0,
             max_bad: DEFAULT_MAX_BAD,
             memory: DEFAULT_MEMORY,
             output,
-            validation: None,
         }
-    }
-
-    /// Returns the paths of all outputs.
-    pub(super) fn outputs(&self) -> impl Iterator<Item = &PathBuf> {
-        std::iter::once(&self.output).chain(&self.validation)
     }
 }

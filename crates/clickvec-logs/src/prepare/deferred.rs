@@ -1,7 +1,7 @@
 //! Rows that are judged later, because robots are known only after all rows were read.
 //!
-//! What matters of each row waits in an unnamed file, with texts as numbers. The texts stay in memory as far as it
-//! suffices. Beyond that they go into a file as well, and are numbered again.
+//! Each row's essentials wait in an unnamed file, with texts as numbers. The texts stay in memory as long as it suffices. Beyond
+//! that they go into a file as well, and are numbered again.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -23,7 +23,7 @@ const WAITING_BYTES: usize = 256 * 1024;
 pub(super) struct Row {
     /// The user and query; `None` if the user is not known.
     pub(super) user_query: Option<UserQuery>,
-    /// What the row adds to the counts; `None` if the row is broken.
+    /// The row's contribution to the counts; `None` if the row is broken.
     pub(super) seen: Option<Seen<u32>>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Deferred {
 }
 
 impl Deferred {
-    /// An empty collection that keeps up to `budget` bytes of texts in memory.
+    /// Creates an empty collection that keeps up to `budget` bytes of texts in memory.
     pub(super) fn new(budget: usize, folder: &Path) -> Result<Deferred> {
         let file = || -> Result<BufWriter<File>> {
             let file = tempfile::tempfile_in(folder).map_err(|source| Error::io(folder, WRITE_TEMPORARY, source))?;
@@ -148,7 +148,7 @@ impl Deferred {
         gatherer.add_numbered(&sightings)
     }
 
-    /// A reader from the first row.
+    /// Returns a reader from the first row.
     fn rows(&mut self) -> Result<BufReader<File>> {
         let mut rewound = || -> io::Result<BufReader<File>> {
             self.file.flush()?;
@@ -200,15 +200,14 @@ fn put(file: &mut impl Write, row: &Row) -> io::Result<()> {
             let Removed { emails, phones, cards } = seen.removed;
             [emails, phones, cards].iter().for_each(|count| push(&count.to_le_bytes()));
         }
-        let Sighting { query, title, part, position, shown, clicks, .. } = match seen.fate {
+        let Sighting { query, title, position, shown, clicks, .. } = match seen.fate {
             Fate::LeftOut(reason) => return reason as u8,
             Fate::Counted(sighting) => sighting,
         };
         push(&query.to_le_bytes());
         push(&title.to_le_bytes());
-        if (part, position, shown, clicks) != (0, 0, 1, 1) {
+        if (position, shown, clicks) != (0, 1, 1) {
             has |= TALLY;
-            push(&[part]);
             push(&position.to_le_bytes());
             push(&shown.to_le_bytes());
             push(&clicks.to_le_bytes());
@@ -247,9 +246,8 @@ fn get(file: &mut impl Read) -> io::Result<Row> {
         None => {
             let (query, title) = (u32::from_le_bytes(take(file)?), u32::from_le_bytes(take(file)?));
             let user = user_query.map(|user_query| user_query.user);
-            let mut sighting = Sighting { query, title, part: 0, position: 0, shown: 1, clicks: 1, user };
+            let mut sighting = Sighting { query, title, position: 0, shown: 1, clicks: 1, user };
             if has & TALLY > 0 {
-                [sighting.part] = take(file)?;
                 sighting.position = u16::from_le_bytes(take(file)?);
                 sighting.shown = u64::from_le_bytes(take(file)?);
                 sighting.clicks = u64::from_le_bytes(take(file)?);
@@ -272,9 +270,9 @@ mod tests {
         let removed = Removed { emails: 1, phones: 0, cards: 2 };
         let counted = |clicks| {
             let (query, title) = (7, u32::MAX);
-            Fate::Counted(Sighting { query, title, part: 1, position: 9, shown: 1, clicks, user: Some(5) })
+            Fate::Counted(Sighting { query, title, position: 9, shown: 1, clicks, user: Some(5) })
         };
-        let once = Sighting { query: 0, title: 1, part: 0, position: 0, shown: 1, clicks: 1, user: None };
+        let once = Sighting { query: 0, title: 1, position: 0, shown: 1, clicks: 1, user: None };
         let user_query = |day| Some(UserQuery { user: 5, day, query: u64::MAX });
         let mut rows = vec![
             Row { user_query: user_query(Some(-3)), seen: None },
@@ -309,8 +307,7 @@ mod tests {
         let mut deferred = Deferred::new(usize::MAX, folder.path()).unwrap();
         for number in 0..9 {
             let title = number.to_string().repeat(100_000);
-            let sighting =
-                Sighting { query: "q", title: title.as_str(), part: 0, position: 0, shown: 1, clicks: 1, user: None };
+            let sighting = Sighting { query: "q", title: title.as_str(), position: 0, shown: 1, clicks: 1, user: None };
             let seen = Seen { item: None, removed: Removed::default(), fate: Fate::Counted(sighting) };
             deferred.add(None, Some(seen)).unwrap();
             assert!(deferred.titles.bytes() < WAITING_BYTES);

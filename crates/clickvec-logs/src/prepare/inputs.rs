@@ -46,7 +46,7 @@ pub(super) fn copy_streams(config: &Config, folder: &Path) -> Result<Copied> {
     Ok(copied)
 }
 
-/// The open logs, and what is known of their columns.
+/// The open logs, and the facts known of their columns.
 pub(super) struct Inputs {
     paths: Vec<PathBuf>,
     /// Copies of inputs that can be read only once.
@@ -138,7 +138,7 @@ impl Inputs {
         mut row: impl FnMut(&Path, &Record) -> Result<Option<RowFault>>,
     ) -> Result<()> {
         let mut record = Record::default();
-        let mut seen = HashSet::new();
+        let (mut seen, mut seen_actions) = (HashSet::new(), HashSet::new());
         for path in &self.paths {
             let mut table = open(path, &self.copied, options)?;
             let mut file = FileReport { path: named(path), rows: 0, broken: 0 };
@@ -171,9 +171,12 @@ impl Inputs {
                 }
             }
             seen.extend(table.seen());
+            seen_actions.extend(table.seen_actions().map(str::to_owned));
             report.files.push(file);
         }
         go_on(progress(report.rows))?;
+        let absent = options.actions.iter().map(|(action, _)| action).filter(|action| !seen_actions.contains(*action));
+        report.absent_actions = absent.cloned().collect();
         if options.extract.is_some()
             && let Some(path) = self.paths.first()
             && let Some(role) = ALL.into_iter().find(|&role| options.columns.is_named(role) && !seen.contains(&role))
@@ -184,7 +187,7 @@ impl Inputs {
     }
 }
 
-/// Returns the error of a caller that asked to stop.
+/// Returns an error if the caller stopped the reading.
 fn go_on(flow: ControlFlow<()>) -> Result<()> {
     if flow.is_break() { Err(Error::interrupted()) } else { Ok(()) }
 }

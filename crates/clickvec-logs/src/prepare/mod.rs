@@ -13,24 +13,28 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec_tables::files::{self, Claim};
+use clickvec_tables::outputs::{self, Kind};
+use clickvec_tables::shown::shortened;
 
 use crate::columns::Role;
 use crate::emit::Emission;
 use crate::error::needs_column;
 use crate::gather::{Gatherer, Stay};
+use crate::guess;
 use crate::join::Searches;
 use crate::paths::{is_special, is_standard_output};
 use crate::preset::Preset;
 use crate::report::{Count, LeftOut, Report};
 use crate::robots::{Limits, Robots, SharedCounts, UserCounts};
 use crate::tables::Options;
+use crate::time::Time;
 use crate::titles::TitleTexts;
 use crate::{Error, ErrorKind, Result};
 use deferred::Deferred;
 use inputs::Inputs;
 use rows::Counter;
 
-pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS, Split};
+pub use config::{Config, DEFAULT_MIN_USERS, DEFAULT_PER_DAY, DEFAULT_PRIVATE_USERS};
 pub use positions::PositionWeighting;
 pub use rows::value_fault;
 
@@ -39,30 +43,37 @@ pub type OnProgress<'f> = dyn FnMut(u64) -> ControlFlow<()> + 'f;
 
 /// The share of memory for counting pairs. Titles, searches and users share the rest.
 const COUNTING: f64 = 0.6;
-/// What was found in logs, and done with it: they are read and counted, and all tables are written or none. A table
-/// with the path `-` goes to `standard_output`. `progress` is called now and then with the number of rows read, and may break.
+
+/// Reads and counts logs, writes the table or nothing, and returns a report. With the path `-` the table goes to `standard_output`.
+/// `progress` gets the number of rows read now and then, and may break.
 ///
 /// # Errors
 ///
-/// [`Error`], [`ErrorKind::Interrupted`] if `progress` broke; whatever was at the outputs is then untouched.
+/// [`Error`], [`ErrorKind::Interrupted`] if `progress` broke; a file at the output is then untouched.
 pub fn prepare(
     config: &Config,
     standard_output: &mut dyn std::io::Write,
     progress: &mut OnProgress<'_>,
 ) -> Result<Report> {
+    check_files(config)?;
     let mut options = config.table.clone();
     if let Some(preset) = config.preset {
         preset.log(&mut options)?;
     }
+    if let Some(form) = options.time_format.as_deref().filter(|form| !Time::is_form(form)) {
+        let found = format!("`{}`", shortened(form));
+        let error = Error::expected(ErrorKind::Setting, "a form of dates, such as %d.%m.%Y %H:%M", found);
+        return Err(error.help("see `strftime` for its parts").settings(&["time_format"]));
+    }
     refuse_redirections(config)?;
     let folder = temporary_folder(config)?;
-    let mut claims = Vec::new();
-    for output in config.outputs().filter(|output| !is_special(output)) {
-        claims.push(Claim::new(&files::resolved(output))?);
-        files::remove_abandoned(output);
+    let is_file = !is_special(&config.output);
+    let _claim = is_file.then(|| Claim::new(&files::resolved(&config.output))).transpose()?;
+    if is_file {
+        files::remove_abandoned(&config.output);
     }
     let budget = |share: f64| (config.memory as f64 * share) as usize;
-    // What is left for everything but counting.
+    // The memory for everything but counting.
     let mut left = budget(1.0 - COUNTING);
     let mut report = Report::default();
 
@@ -168,6 +179,7 @@ pub fn prepare(
     report.personal = found.personal;
     report.searches = found.searches;
     report.null_texts = found.null_texts;
+    report.with_entities = found.with_entities + titles.as_ref().map_or(0, |titles| titles.table.with_entities);
     report.clicks = found.clicks;
     report.users = has_users.then(|| Count::from(&found.users));
     report.items = inputs.has(Role::Item).then(|| Count::from(&found.items));
@@ -190,13 +202,8 @@ pub fn prepare(
     };
     let emission = Emission {
         output: &config.output,
-        validation: config.validation.as_deref(),
         min_users,
         private: config.private,
-        validation_part: match config.split {
-            Split::Part(part) => Some(part),
-            Split::None | Split::After(_) => None,
-        },
         weights: &weights,
         impressions: config.impressions > 0.0,
     };
@@ -204,27 +211,54 @@ pub fn prepare(
     Ok(report)
 }
 
-/// Refuses an output that the shell has redirected to a file: replacing the file would leave its reader with the old
-/// one.
-fn refuse_redirections(config: &Config) -> Result<()> {
-    for output in config.outputs() {
-        let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
-        let is_file = output.metadata().is_ok_and(|metadata| metadata.is_file());
-        if (named || output == Path::new("/dev/stderr")) && !is_standard_output(output) && is_file {
-            let expected = "a file, a pipe or standard output";
-            let error = Error::expected(ErrorKind::Setting, expected, "a redirection to a file");
-            return Err(error.help("name the file itself").at(output));
-        }
+/// Refuses logs that are there twice or are no raw logs, and an output that would replace something else.
+fn check_files(config: &Config) -> Result<()> {
+    if let Some(counted) = config.inputs.iter().find(|log| has_rare(log)) {
+        let what = "what a private preparation wrote, whose marks of rare queries would be lost";
+        let help = "prepare the log again, or leave the column `rare` out";
+        return Err(Error::expected(ErrorKind::Setting, "a raw log", what).help(help).at(counted));
+    }
+    outputs::refuse_repeated(&config.inputs, "log")?;
+    let titles = config.titles.as_ref().map(|titles| &titles.path);
+    let read = || config.inputs.iter().chain(titles).chain(&config.queries);
+    if read().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
+        let error = Error::expected(ErrorKind::Setting, "standard input, `-`, once", "it several times");
+        return Err(error.help("name files"));
+    }
+    if !is_standard_output(&config.output) {
+        outputs::check([&config.output], read())?;
+        outputs::refuse_other(&config.output, Kind::Table("query\ttitle\tcount"))?;
     }
     Ok(())
 }
 
-/// The folder for temporary files: that of the output, or the current one if the output is a pipe or a device. Reports
-/// now whatever would keep the outputs from being written later.
+/// Returns whether a file has the marks of rare queries that a private preparation writes.
+fn has_rare(path: &Path) -> bool {
+    guess::header(path).is_some_and(|header| header.kind == guess::Kind::Clicks && guess::has(&header.names, "rare"))
+}
+
+/// Refuses an output that the shell has redirected to a file: replacing the file would leave its reader with the old
+/// one.
+fn refuse_redirections(config: &Config) -> Result<()> {
+    let output = &config.output;
+    let named = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| output.starts_with(folder));
+    let is_file = output.metadata().is_ok_and(|metadata| metadata.is_file());
+    if (named || output == Path::new("/dev/stderr")) && !is_standard_output(output) && is_file {
+        let expected = "a file, a pipe or standard output";
+        let error = Error::expected(ErrorKind::Setting, expected, "a redirection to a file");
+        return Err(error.help("name the file itself").at(output));
+    }
+    Ok(())
+}
+
+/// Returns the folder for temporary files: that of the output, or the current one if the output is a pipe or a device. Reports in
+/// advance anything that would keep the output from being written.
 fn temporary_folder(config: &Config) -> Result<PathBuf> {
-    config.outputs().filter(|output| !is_special(output)).try_for_each(|output| files::check_writable(output))?;
-    let here = PathBuf::from(".");
-    Ok(if is_special(&config.output) { here } else { files::folder_of(&files::resolved(&config.output)) })
+    if is_special(&config.output) {
+        return Ok(PathBuf::from("."));
+    }
+    files::check_writable(&config.output)?;
+    Ok(files::folder_of(&files::resolved(&config.output)))
 }
 
 /// Checks that the log has the columns that the settings need.
@@ -251,9 +285,6 @@ fn check_columns(
     let needs = |what, setting, role: Role| {
         if inputs.has(role) { Ok(()) } else { Err(needs_column(what, setting, role)) }
     };
-    if let Split::After(_) = config.split {
-        needs("a split by time", "validation_split", Role::Time)?;
-    }
     if config.limits.log.is_some() {
         needs("a limit of queries for each user", "max_queries", Role::User)?;
     }

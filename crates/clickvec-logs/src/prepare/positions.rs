@@ -11,11 +11,11 @@ use crate::{Error, ErrorKind, Result};
 pub struct PositionWeighting {
     /// The upper limit of the inverse of how often a position is looked at.
     pub clip: f64,
-    /// How far the logged ranking is trusted: the power of a position's attraction.
+    /// The trust in the logged ranking: the power of a position's attraction.
     pub trust: f64,
 }
 
-/// Fits the click model to the training rows. Returns the weights by position, and a report.
+/// Fits the click model to all rows. Returns the weights by position, and a report.
 pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(Vec<f64>, PositionReport)> {
     let model = fit_positions(|each| -> Result<()> {
         let (mut reader, mut group) = (gathered.read()?, QueryGroup::default());
@@ -24,8 +24,7 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
             query += 1;
             for title in &group.titles {
                 cells.clear();
-                let training = title.cells.iter().filter(|cell| cell.part == 0);
-                cells.extend(training.map(|cell| PositionCell {
+                cells.extend(title.cells.iter().map(|cell| PositionCell {
                     position: usize::from(cell.position),
                     shown: cell.shown,
                     clicks: cell.clicks,
@@ -42,15 +41,15 @@ pub(super) fn fit(gathered: &Gathered, weighting: PositionWeighting) -> Result<(
         return Err(no_positions("no rows of titles that were shown and not clicked"));
     }
     let weights = model.weights(weighting.clip, weighting.trust);
-    let known = |place: &usize| model.totals[*place].0 > 0;
-    let positions = (0..weights.len()).filter(known).map(|place| Position {
-        position: place,
-        shown: model.totals[place].0,
-        clicks: model.totals[place].1,
-        examination: model.examination[place],
-        standard_error: model.standard_errors[place],
-        attraction: model.attraction[place],
-        weight: weights[place],
+    let known = |position: &usize| model.totals[*position].0 > 0;
+    let positions = (0..weights.len()).filter(known).map(|position| Position {
+        position,
+        shown: model.totals[position].0,
+        clicks: model.totals[position].1,
+        examination: model.examination[position],
+        standard_error: model.standard_errors[position],
+        attraction: model.attraction[position],
+        weight: weights[position],
     });
     let report = PositionReport {
         positions: positions.collect(),

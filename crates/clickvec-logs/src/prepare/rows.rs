@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use clickvec::internals::clicks::query_hash;
 use clickvec::internals::text::words;
-use clickvec_tables::table::RowFault;
+use clickvec_tables::table::{RowFault, flag};
+use clickvec_tables::{decoded, null_text};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::config::{Config, Split};
+use super::config::Config;
 use super::deferred::{self, Deferred};
 use super::seen::{Fate, Reason, Seen};
 use super::user_query::{UserQuery, user_query, who};
 use crate::Result;
 use crate::columns::Role;
 use crate::distinct::Distinct;
-use crate::error::bad_value;
+use crate::error::{bad_time, bad_value};
 use crate::events::Event;
 use crate::gather::{Gatherer, Sighting};
 use crate::join::Searches;
@@ -32,7 +33,7 @@ const MAX_COUNT: u64 = 1_000_000_000_000;
 /// The largest position. Any further down counts as this one.
 const MAX_POSITION: u16 = 100;
 
-/// What was found while counting.
+/// Facts found while counting.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) left_out: LeftOut,
@@ -45,10 +46,12 @@ pub(super) struct Found {
     /// Rows that are a search, which clicks refer to.
     pub(super) searches: u64,
     pub(super) null_texts: BTreeMap<&'static str, u64>,
+    /// Queries and titles in which HTML entities were decoded.
+    pub(super) with_entities: u64,
 }
 
 impl Found {
-    /// Counts the user and the time, whatever becomes of the row.
+    /// Counts the user and the time of any row.
     #[inline]
     fn sees(&mut self, time: Option<Time>, user: Option<u64>) {
         if let Some(time) = time {
@@ -60,8 +63,8 @@ impl Found {
         }
     }
 
-    /// Counts the fate of a row from a person. Returns what is to be counted of it. Without positions, a title that was shown and not
-    /// clicked is left out of the clicks.
+    /// Counts the fate of a row from a person, and returns the sighting to count, if any. Without positions, a title that was
+    /// shown and not clicked is left out of the clicks.
     #[inline]
     fn settles<T>(&mut self, seen: Seen<T>, weighs_positions: bool) -> Option<Sighting<T>> {
         let left = &mut self.left_out;
@@ -112,23 +115,24 @@ impl<'a> Counter<'a> {
             config,
             titles,
             searches,
-            has_time: has(Role::Time),
             has_clicked: has(Role::Clicked),
             has_count: has(Role::Count),
             query: String::new(),
             title: String::new(),
             null_texts: BTreeMap::new(),
+            with_entities: 0,
         };
         Counter { reader, found: Found::default() }
     }
 
-    /// Whether any row had a time.
+    /// Returns whether any row had a time.
     pub(super) fn saw_a_time(&self) -> bool {
         self.found.times.is_some()
     }
 
     pub(super) fn finish(self) -> Found {
-        Found { null_texts: self.reader.null_texts, ..self.found }
+        let Reader { null_texts, with_entities, .. } = self.reader;
+        Found { null_texts, with_entities, ..self.found }
     }
 
     /// Counts a row. Returns its fault, if it has one; a row that merely is not a click is counted here.
@@ -211,16 +215,16 @@ struct Reader<'a> {
     config: &'a Config,
     titles: Option<&'a TitleTexts>,
     searches: Option<&'a Searches>,
-    has_time: bool,
     has_clicked: bool,
     has_count: bool,
     query: String,
     title: String,
     null_texts: BTreeMap<&'static str, u64>,
+    with_entities: u64,
 }
 
 impl Reader<'_> {
-    /// What becomes of a row, if its user is a person.
+    /// Reads a row whose user is a person.
     #[inline]
     fn read(&mut self, record: &Record, values: &Values, user: Option<u64>) -> Seen<&str> {
         let left_out = |reason| Seen { removed: Removed::default(), item: None, fate: Fate::LeftOut(reason) };
@@ -233,7 +237,7 @@ impl Reader<'_> {
         if self.config.impressions == 0.0 {
             return left_out(Reason::NotClicked);
         }
-        // Whatever becomes of it, it is no click.
+        // In any case, it is no click.
         let most = self.config.impressions * u64::MAX as f64;
         match self.read_texts(record, values, user).fate {
             Fate::Counted(sighting) if query_hash(&words(sighting.query).join(" ")) as f64 <= most => {
@@ -258,12 +262,13 @@ impl Reader<'_> {
             },
             (None, _, _) => "",
         };
-        text::clean_query(query, !self.config.keep_case, &mut self.query);
+        let query = decoded(query, &mut self.with_entities);
+        text::clean_query(&query, !self.config.keep_case, &mut self.query);
         // Some logs have `-` for an empty query.
         if !self.query.chars().any(char::is_alphanumeric) {
             return without(removed, None, Reason::WithoutQuery);
         }
-        if let Some(null) = text::null(&self.query) {
+        if let Some(null) = null_text(&self.query) {
             *self.null_texts.entry(null).or_default() += 1;
             return without(removed, None, Reason::NullText);
         }
@@ -287,28 +292,32 @@ impl Reader<'_> {
             (Some(_), None) => self.title.clear(),
             (None, Some(item)) if self.config.item_as_title => text::clean(item, false, &mut self.title),
             (None, _) if self.config.item_as_title => self.title.clear(),
-            (None, _) => text::clean(record.get(Role::Title).unwrap_or_default(), false, &mut self.title),
+            (None, _) => {
+                let title = decoded(record.get(Role::Title).unwrap_or_default(), &mut self.with_entities);
+                text::clean(&title, false, &mut self.title);
+            }
         }
         if self.title.is_empty() {
             return without(removed, hash, Reason::WithoutItem);
         }
-        if let Some(null) = text::null(&self.title) {
+        if let Some(null) = null_text(&self.title) {
             *self.null_texts.entry(null).or_default() += 1;
             return without(removed, hash, Reason::NullText);
         }
-        let part = match (self.config.split, values.time) {
-            (Split::After(after), Some(time)) => u8::from(time >= after),
-            _ => 0,
-        };
         let &Values { position, shown, clicks, .. } = values;
-        let sighting = Sighting { query: &*self.query, title: &*self.title, part, position, shown, clicks, user };
+        let sighting = Sighting { query: &*self.query, title: &*self.title, position, shown, clicks, user };
         Seen { removed, item: hash, fate: Fate::Counted(sighting) }
     }
 
     fn values(&self, record: &Record, options: &Options) -> Result<Values, RowFault> {
         let bad = |role: Role, found: &str| {
-            let column = options.columns.get(role).unwrap_or(role.name()).to_owned();
-            bad_value(role, &column, found)
+            let of_events = options.extract.filter(|_| role == Role::Time && !options.columns.is_named(role));
+            let column = of_events.map_or(options.columns.get(role), |extract| Some(extract.time_column()));
+            let column = column.unwrap_or(role.name()).to_owned();
+            match &options.time_format {
+                Some(form) if role == Role::Time => bad_time(form, &column, found),
+                _ => bad_value(role, &column, found),
+            }
         };
         let count = match record.get(Role::Count) {
             None if self.has_count => return Err(bad(Role::Count, "")),
@@ -329,7 +338,7 @@ impl Reader<'_> {
         let position = match (self.config.position_weighting, record.get(Role::Position)) {
             (None, _) => 0,
             (Some(_), text) => {
-                let position = text.and_then(|text| whole(text)?.parse::<u64>().ok());
+                let position = text.and_then(|text| integer(text)?.parse::<u64>().ok());
                 let text = text.unwrap_or_default();
                 position.ok_or_else(|| bad(Role::Position, text))?.min(u64::from(MAX_POSITION)) as u16
             }
@@ -337,9 +346,6 @@ impl Reader<'_> {
         let time = match record.get(Role::Time) {
             // A time that is not needed may be missing, but if present it must be valid.
             Some(text) if !is_missing(text) => Some(options.time(text).ok_or_else(|| bad(Role::Time, text))?),
-            _ if matches!(self.config.split, Split::After(_)) && self.has_time => {
-                return Err(bad(Role::Time, ""));
-            }
             _ => None,
         };
         Ok(Values { shown, clicks, position, time })
@@ -353,11 +359,11 @@ struct Values {
     time: Option<Time>,
 }
 
-/// What is wrong with the value of a count, a click or a time. Other roles take any text, or (positions) are not always read.
+/// Returns the fault of an invalid count, click or time. Other roles take any text, or (positions) are not always read.
 pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
     let is_fine = match role {
         Role::Count => count_of(text).is_some(),
-        Role::Clicked => clicked(text.trim(), false).is_some(),
+        Role::Clicked => flag(text.trim()).is_some(),
         Role::Time => is_missing(text) || Time::parse(text).is_some(),
         _ => true,
     };
@@ -365,39 +371,26 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
 }
 
 fn count_of(text: &str) -> Option<u64> {
-    whole(text)?.parse().ok().filter(|count| *count <= MAX_COUNT)
+    // In some languages `1.000` is a thousand.
+    let is_unclear = text.split_once('.').is_some_and(|(_, zeros)| zeros.trim_end() == "000");
+    integer(text)?.parse().ok().filter(|count| *count <= MAX_COUNT && !is_unclear)
 }
 
 /// Returns whether a field has no value.
 fn is_missing(text: &str) -> bool {
-    text.trim().is_empty() || text::null(text.trim()).is_some()
+    text.trim().is_empty() || null_text(text).is_some()
 }
 
-/// Returns whether a field says that it was clicked.
-pub(super) fn clicked(text: &str, judgments: bool) -> Option<bool> {
-    match text {
-        "0" => return Some(false),
-        "1" => return Some(true),
-        _ => {}
-    }
-    if judgments {
-        return text.parse::<i64>().ok().map(|grade| grade >= 1);
-    }
-    let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
-    match whole(text) {
-        Some("0") => Some(false),
-        Some("1") => Some(true),
-        _ if is(&["false", "no", "f", "n"]) => Some(false),
-        _ if is(&["true", "yes", "t", "y"]) => Some(true),
-        _ => None,
-    }
+/// Returns whether a field means that a title was clicked.
+fn clicked(text: &str, judgments: bool) -> Option<bool> {
+    if judgments { text.parse::<i64>().ok().map(|grade| grade >= 1) } else { flag(text) }
 }
 
 /// Returns a whole number without its fraction of zeros: where a column has missing numbers, some programs write all as fractions.
-fn whole(text: &str) -> Option<&str> {
+fn integer(text: &str) -> Option<&str> {
     let text = text.trim();
     match text.split_once('.') {
         None => Some(text),
-        Some((whole, zeros)) => zeros.bytes().all(|byte| byte == b'0').then_some(whole),
+        Some((integer, zeros)) => zeros.bytes().all(|byte| byte == b'0').then_some(integer),
     }
 }

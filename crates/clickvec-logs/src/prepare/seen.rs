@@ -1,19 +1,19 @@
-//! What a row adds to the counts.
+//! The contribution of a row to the counts.
 
 use crate::gather::Sighting;
 use crate::privacy::Removed;
 
-/// What a row from a person adds to the counts. Texts are strings, or their numbers.
+/// The contribution of a person's row to the counts. Texts are strings, or their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen<T> {
-    /// What was removed from the query.
+    /// Personal data removed from the query.
     pub(super) removed: Removed,
     /// A hash of the item.
     pub(super) item: Option<u64>,
     pub(super) fate: Fate<T>,
 }
 
-/// What becomes of a valid row.
+/// Whether a valid row is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate<T> {
     LeftOut(Reason),

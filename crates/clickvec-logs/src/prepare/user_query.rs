@@ -18,13 +18,13 @@ pub(super) struct UserQuery {
     pub(super) query: u64,
 }
 
-/// A hash of the user; `None` if the log does not say.
+/// Returns a hash of the user; `None` if the row has none.
 #[inline]
 pub(super) fn who(record: &Record) -> Option<u64> {
     Some(xxh3_64(user(record.get(Role::User)?)?.as_bytes()))
 }
 
-/// The user and query of a row, if the user is known. `time` is the row's time.
+/// Returns the user and query of a row, if the user is known. `time` is the row's time.
 #[inline]
 pub(super) fn user_query(record: &Record, time: Option<Time>) -> Option<UserQuery> {
     let user = who(record)?;

@@ -36,15 +36,15 @@ pub(super) fn emails(text: &str, cut: &mut Vec<(usize, usize)>) {
     }
 }
 
-/// Whether a character is part of a word: letters, digits and the marks on them, without which no word of Hindi, Thai or Tamil is
-/// whole, and what joins two letters or keeps them apart.
+/// Returns whether a character is part of a word: letters, digits and the marks on them, without which no word of Hindi, Thai or
+/// Tamil is whole, and characters that join two letters or keep them apart.
 fn in_word(c: char) -> bool {
     c.is_alphanumeric()
         || !c.is_ascii()
             && (c.general_category_group() == GeneralCategoryGroup::Mark || matches!(c, '\u{200c}' | '\u{200d}'))
 }
 
-/// The number of bytes at the end of a text that are the local part of an address.
+/// Returns the number of bytes at the end of a text that are the local part of an address.
 fn local(text: &str) -> usize {
     if let Some(inside) = text.strip_suffix(QUOTES)
         && let Some(start) = inside.rfind(QUOTES)
@@ -59,7 +59,7 @@ fn local(text: &str) -> usize {
     if text[text.len() - length..].chars().any(char::is_alphanumeric) { length } else { 0 }
 }
 
-/// The number of bytes at the beginning of a text that are the domain of an address.
+/// Returns the number of bytes at the beginning of a text that are the domain of an address.
 fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     if let Some(inside) = text.strip_prefix('[') {
         // Domains such as `[192.168.0.1]` and `[IPv6:2001:db8::1]`.
@@ -82,7 +82,7 @@ fn domain(text: &str, is_spaced: bool) -> Option<usize> {
     (is_host && !has_dot).then(|| torn(text, name.len())).flatten()
 }
 
-/// The end of a domain whose last dot has a space next to it or is a comma: `example. com`, `example ,com`.
+/// Returns the end of a domain whose last dot has a space next to it or is a comma: `example. com`, `example ,com`.
 fn torn(text: &str, name: usize) -> Option<usize> {
     let rest = &text[name..];
     let dot = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(['.', ','])?;
@@ -94,7 +94,7 @@ fn torn(text: &str, name: usize) -> Option<usize> {
     is_top.then(|| text.len() - top.len() + length)
 }
 
-/// The number of bytes at the beginning of a text that are letters, digits, dots, hyphens and underscores.
+/// Returns the number of bytes at the beginning of a text that are letters, digits, dots, hyphens and underscores.
 fn labels(text: &str) -> usize {
     text.chars().take_while(|c| in_word(*c) || ".-_".contains(*c)).map(char::len_utf8).sum()
 }

@@ -15,8 +15,7 @@ use plain::plain;
 
 pub use removed::Removed;
 
-/// The personal data that a query had, which is removed from it. The query becomes empty if no letter or digit is
-/// left.
+/// Removes personal data from a query, and returns the counts. The query becomes empty if no letter or digit is left.
 pub fn remove_personal(query: &mut String) -> Removed {
     let mut removed = Removed::default();
     // What is left may form new personal data when joined.

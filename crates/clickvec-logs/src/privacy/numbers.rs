@@ -50,10 +50,10 @@ fn number(
 ) {
     let bytes = &text.as_bytes()[start..end];
     // A number begins and ends with a group of digits.
-    let digit = |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
-    let begins = |place: usize| {
-        matches!(bytes[place], b'+' | b'(') && !digit(place.wrapping_sub(1))
-            || digit(place) && (place == 0 || !digit(place - 1))
+    let digit = |position: usize| bytes.get(position).is_some_and(u8::is_ascii_digit);
+    let begins = |position: usize| {
+        matches!(bytes[position], b'+' | b'(') && !digit(position.wrapping_sub(1))
+            || digit(position) && (position == 0 || !digit(position - 1))
     };
     let mut begin = 0;
     while begin < bytes.len() {
@@ -92,8 +92,8 @@ fn number(
 /// The most separators between two groups of digits on a card, as in `4111 - - 1111`.
 const MOST_BETWEEN: usize = 5;
 
-/// Whether a text is a card number: 13 to 19 digits with an issuer's first digits and a valid check digit, in one run
-/// or in groups of at least three or of one size, with at most [`MOST_BETWEEN`] of ` -./_+,:|` between them.
+/// Returns whether a text is a card number: 13 to 19 digits with an issuer's first digits and a valid check digit, in one run or
+/// in groups of at least three or of one size, with at most [`MOST_BETWEEN`] of ` -./_+,:|` between them.
 fn is_card(text: &[u8]) -> bool {
     let mut digits = [0u8; 19];
     let mut count = 0;
@@ -137,27 +137,27 @@ fn is_card(text: &[u8]) -> bool {
     issued && luhn(digits)
 }
 
-/// Whether the check digit of ISO/IEC 7812-1 is valid.
+/// Returns whether the check digit of ISO/IEC 7812-1 is valid.
 fn luhn(digits: &[u8]) -> bool {
     let doubled = |digit: u8| if digit > 4 { 2 * digit - 9 } else { 2 * digit };
     let sum: u32 = digits
         .iter()
         .rev()
         .enumerate()
-        .map(|(place, &digit)| u32::from(if place % 2 == 1 { doubled(digit) } else { digit }))
+        .map(|(position, &digit)| u32::from(if position % 2 == 1 { doubled(digit) } else { digit }))
         .sum();
     sum.is_multiple_of(10)
 }
 
-/// Whether the check digit of a GTIN is valid: starting from the last but one, each second digit counts three times.
+/// Returns whether the check digit of a GTIN is valid: starting from the last but one, each second digit counts three times.
 fn is_bar_code(digits: &[u8]) -> bool {
-    let times = |place: usize| if place % 2 == 1 { 3 } else { 1 };
-    let sum: u32 = digits.iter().rev().enumerate().map(|(place, &digit)| times(place) * u32::from(digit)).sum();
+    let times = |position: usize| if position % 2 == 1 { 3 } else { 1 };
+    let sum: u32 = digits.iter().rev().enumerate().map(|(position, &digit)| times(position) * u32::from(digit)).sum();
     sum.is_multiple_of(10)
 }
 
-/// Whether a text is a phone number such as `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678` or `030
-/// 1234567`, or ten digits that begin with 0 or have the form of North America.
+/// Returns whether a text is a phone number such as `+49 30 1234567`, `0049…`, `(555) 234-5678`, `555-234-5678` or `030 1234567`,
+/// or ten digits that begin with 0 or have the form of North America.
 fn is_phone(text: &[u8]) -> bool {
     // Such lists are not phone numbers.
     if text.iter().any(|byte| b",:|".contains(byte)) {

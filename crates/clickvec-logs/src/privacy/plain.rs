@@ -33,8 +33,8 @@ const WRITTEN: [(&str, char); 24] = [
     ("{dot}", '.'),
 ];
 
-/// The text with ASCII digits for those of all scripts, and with `@` and `.` for what [`WRITTEN`] lists. Also, for
-/// each byte and for the end, its place in `text`; there are no places if nothing changed.
+/// Replaces digits of all scripts by ASCII digits, and the forms in [`WRITTEN`] by `@` and `.`. Also returns, for each byte and
+/// for the end, its place in `text`; there are no places if nothing changed.
 pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     let has_other_digits = !text.is_ascii() && text.chars().any(|c| !c.is_ascii() && digit(c).is_some());
     let may_be_written = text.bytes().any(|byte| b"%&([{".contains(&byte)) || text.contains(['。', '｡']);
@@ -62,7 +62,7 @@ pub(super) fn plain(text: &str) -> (Cow<'_, str>, Vec<usize>) {
     (Cow::Owned(plain), places)
 }
 
-/// Whether a character is a dash, a dot or the like between two digits. The long vowel of Japanese is typed for a dash.
+/// Returns whether a character is a dash, a dot or the like between two digits. The long vowel of Japanese is typed for a dash.
 fn joins(text: &str, place: usize, c: char) -> bool {
     let is_digit = |c: Option<char>| c.and_then(digit).is_some();
     "‐‑‒–—―−ー·・•‧".contains(c)
@@ -70,7 +70,7 @@ fn joins(text: &str, place: usize, c: char) -> bool {
         && is_digit(text[place + c.len_utf8()..].chars().next())
 }
 
-/// The character that is written in another way at a place, and the number of bytes it takes.
+/// Returns the character that is written in another way at a place, and the number of bytes it takes.
 fn written(text: &str, place: usize) -> Option<(char, usize)> {
     let rest = &text.as_bytes()[place..];
     let is = |form: &&(&str, char)| {
@@ -79,8 +79,8 @@ fn written(text: &str, place: usize) -> Option<(char, usize)> {
     WRITTEN.iter().find(is).map(|&(form, c)| (c, form.len()))
 }
 
-/// The ASCII digit for a decimal digit of any script. Unicode has the digits of a script in order, nearly always
-/// starting at a code point that ends in 0 or 6.
+/// Returns the ASCII digit for a decimal digit of any script. Unicode has the digits of a script in order, nearly always starting
+/// at a code point that ends in 0 or 6.
 pub(super) fn digit(c: char) -> Option<char> {
     let is_digit = |c: char| c.general_category() == GeneralCategory::DecimalNumber;
     if !is_digit(c) {

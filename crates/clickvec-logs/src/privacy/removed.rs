@@ -1,8 +1,8 @@
-//! What was removed from queries.
+//! Counts of personal data removed from queries.
 
 use serde::Serialize;
 
-/// Numbers of removed values, by kind. The values themselves are never kept.
+/// Numbers of removed values, by kind. The values themselves are never stored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Removed {
     /// E-mail addresses.
@@ -14,7 +14,7 @@ pub struct Removed {
 }
 
 impl Removed {
-    /// The sum over all kinds.
+    /// Returns the sum over all kinds.
     pub fn total(&self) -> u64 {
         self.emails + self.phones + self.cards
     }
