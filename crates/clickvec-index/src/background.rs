@@ -18,7 +18,7 @@ pub(crate) fn in_background<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-/// On Linux a thread has a priority of its own.
+/// Lowers the priority of this thread; on Linux a thread has one of its own.
 fn give_way() {
     #[cfg(target_os = "linux")]
     // It may be forbidden, and the work is done all the same.

@@ -25,3 +25,29 @@ pub(crate) fn count(bits: &[u64], len: usize) -> u64 {
     };
     bits.iter().take(full).map(|word| u64::from(word.count_ones())).sum::<u64>() + rest
 }
+
+/// Returns the positions of the bits that are set among the first `len`, in ascending order.
+pub(crate) fn positions(bits: &[u64], len: usize) -> Vec<u32> {
+    let mut positions = Vec::new();
+    for (first, &word) in (0..).step_by(64).zip(bits) {
+        let mut rest = word;
+        while rest != 0 {
+            positions.push(first + rest.trailing_zeros());
+            rest &= rest - 1;
+        }
+    }
+    positions.truncate(positions.partition_point(|&position| (position as usize) < len));
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_past_the_end_are_no_titles() {
+        let bits = without(130, &[0, 64, 129]);
+        let expected: Vec<u32> = (1..64).chain(65..129).collect();
+        assert_eq!((positions(&bits, 130), count(&bits, 130)), (expected, 127));
+    }
+}

@@ -5,11 +5,12 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use clickvec::internals::npy;
+use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title};
 use clickvec_tables::shown;
 
-use crate::encode::{Sink, TitleEncoder};
+use crate::encode::{Sink, TitleEncoder, is_zero};
 use crate::error::{Error, ErrorKind, Result, too_many};
 use crate::folder::{self, About, FolderWriter, MODEL_FILE};
 use crate::parts::vectors::VECTORS_FILE;
@@ -27,9 +28,7 @@ pub struct IndexBuilder {
     output: Output,
     /// The number of stored fields.
     fields: usize,
-    /// The number of titles that were left out before they came here.
-    left_out: u64,
-    /// Whether titles could not be written, so that some may be incomplete.
+    /// Whether writing failed, so that some titles may be incomplete.
     given_up: bool,
 }
 
@@ -41,16 +40,18 @@ pub struct BuiltIndex {
     pub fingerprint: String,
     /// The fingerprint of the model.
     pub model: String,
-    /// The number of titles that can be found.
+    /// The number of titles.
     pub titles: u64,
-    /// The number of titles that were left out because the model knows none of their words.
-    pub left_out: u64,
+    /// The number of titles without a vector, because the model knows none of their words. Words find them.
+    pub without_vector: u64,
+    /// The number of these titles that have no words either, such as `--`. Nothing finds them but their ids.
+    pub without_words: u64,
     /// The size of a vector.
     pub dimension: usize,
 }
 
 impl IndexBuilder {
-    /// A builder of an index at `path`.
+    /// Creates a builder of an index at `path`.
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl IndexBuilder {
         IndexBuilder::with_fields(model, path, &[])
     }
 
-    /// A builder of an index whose titles have values in fields of these names, which are stored and not searched.
+    /// Creates a builder of an index whose titles have values in fields of these names, which are stored and not searched.
     ///
     /// # Errors
     ///
@@ -67,13 +68,7 @@ impl IndexBuilder {
     pub fn with_fields(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
         let output = Output::new(path, model.fingerprint(), model.dimension(), fields, true)?;
         model.save(&output.folder.file(MODEL_FILE))?;
-        Ok(IndexBuilder {
-            encoder: TitleEncoder::new(model),
-            output,
-            fields: fields.len(),
-            left_out: 0,
-            given_up: false,
-        })
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
     }
 
     /// Checks that an index could be written to `path`. Callers can do this before they read a model.
@@ -99,7 +94,7 @@ impl IndexBuilder {
         self
     }
 
-    /// Adds a title. It is left out if the model knows none of its words, because its vector would mean nothing.
+    /// Adds a title. If the model knows none of its words it gets no vector, and only its words find it.
     ///
     /// # Errors
     ///
@@ -126,19 +121,13 @@ impl IndexBuilder {
         added
     }
 
-    /// A builder of a segment of an update, which has no model of its own.
+    /// Creates a builder of a segment of an update, which has no model of its own.
     pub(crate) fn segment(model: &Model, path: &Path, fields: &[String]) -> Result<IndexBuilder> {
         let output = Output::new(path, model.fingerprint(), model.dimension(), fields, false)?;
-        Ok(IndexBuilder {
-            encoder: TitleEncoder::new(model),
-            output,
-            fields: fields.len(),
-            left_out: 0,
-            given_up: false,
-        })
+        Ok(IndexBuilder { encoder: TitleEncoder::new(model), output, fields: fields.len(), given_up: false })
     }
 
-    /// Adds a title whose vector, of unit length, is known. All titles must come in this way, or none.
+    /// Adds a title whose vector, of unit length, is known. Either all titles are added in this way or none.
     pub(crate) fn add_encoded(&mut self, title: &Title, values: &[impl AsRef<str>], vector: &[f32]) -> Result<()> {
         assert_eq!((values.len(), vector.len()), (self.fields, self.output.dimension), "fields and numbers of a title");
         let write = |output: &mut Output| {
@@ -150,11 +139,6 @@ impl IndexBuilder {
         added
     }
 
-    /// Counts titles that an index had left out which is copied into this one.
-    pub(crate) fn count_left_out(&mut self, titles: u64) {
-        self.left_out = self.left_out.saturating_add(titles);
-    }
-
     /// Writes the rest of the index, with the parts that `complete` adds once titles and vectors are in the folder.
     pub(crate) fn finish_with(mut self, complete: impl FnOnce(&mut FolderWriter) -> Result<()>) -> Result<BuiltIndex> {
         if self.given_up {
@@ -163,11 +147,11 @@ impl IndexBuilder {
             return Err(error.help("begin it anew").at(self.output.folder.path()));
         }
         self.encoder.flush(&mut self.output)?;
-        self.output.finish(self.encoder.left_out().saturating_add(self.left_out), complete)
+        self.output.finish(complete)
     }
 }
 
-/// What follows a title in its line: a tab and a value for each field.
+/// Returns the rest of a title's line: a tab and a value for each field.
 fn rest_of_line(values: &[impl AsRef<str>]) -> Result<String> {
     let mut rest = String::new();
     for value in values {
@@ -190,6 +174,8 @@ struct Output {
     line: String,
     titles: BufWriter<File>,
     vectors: npy::Appender<BufWriter<File>>,
+    without_vector: u64,
+    without_words: u64,
     folder: FolderWriter,
 }
 
@@ -202,7 +188,20 @@ impl Output {
         let vectors = folder.create(VECTORS_FILE)?;
         let vectors = npy::Appender::new(vectors, dimension).map_err(|source| folder.failed(source))?;
         let (model, field, line) = (model.to_owned(), TITLE.to_owned(), String::new());
-        Ok(Output { model, dimension, field, shard: None, has_model, line, titles, vectors, folder })
+        let (without_vector, without_words) = (0, 0);
+        Ok(Output {
+            model,
+            dimension,
+            field,
+            shard: None,
+            has_model,
+            line,
+            titles,
+            vectors,
+            without_vector,
+            without_words,
+            folder,
+        })
     }
 
     fn write_title(&mut self, id: &str, title: &str, rest: &str) -> Result<()> {
@@ -217,6 +216,8 @@ impl Output {
             let (expected, found) = ("finite numbers", vectors[index].to_string());
             return Err(Error::expected(ErrorKind::NotFinite, expected, found).within(format!("vector {position}")));
         }
+        let zeros = vectors.chunks_exact(self.dimension).filter(|vector| is_zero(vector));
+        self.without_vector += zeros.count() as u64;
         self.vectors.write(vectors).map_err(|source| self.folder.failed(source))?;
         match u32::try_from(self.vectors.rows()) {
             Ok(_) => Ok(()),
@@ -224,13 +225,25 @@ impl Output {
         }
     }
 
-    fn finish(self, left_out: u64, complete: impl FnOnce(&mut FolderWriter) -> Result<()>) -> Result<BuiltIndex> {
-        let Output { model, dimension, field, shard, has_model, mut titles, vectors, mut folder, .. } = self;
+    fn finish(self, complete: impl FnOnce(&mut FolderWriter) -> Result<()>) -> Result<BuiltIndex> {
+        let Output {
+            model,
+            dimension,
+            field,
+            shard,
+            has_model,
+            mut titles,
+            vectors,
+            without_vector,
+            without_words,
+            mut folder,
+            ..
+        } = self;
         let count = vectors.rows() as u64;
-        // A shard, or a segment of an update, may have nothing; an index that would never answer is a mistake.
-        if left_out > 0 && count == 0 && shard.is_none() && has_model {
+        // A shard, or a segment of an update, may have titles that are all unknown; in an index that is a mistake.
+        if count > 0 && without_vector == count && shard.is_none() && has_model {
             let (expected, found) =
-                ("titles with words that the model knows", format!("none among {}", shown::count(left_out)));
+                ("titles with words that the model knows", format!("none among {}", shown::count(count)));
             let error = Error::expected(ErrorKind::Empty, expected, found).help("is this the right model?");
             return Err(error.at(folder.path()));
         }
@@ -243,16 +256,18 @@ impl Output {
             folder.part("shard", "json", &[SHARD_FILE]);
         }
         complete(&mut folder)?;
-        let about = About { model: model.clone(), titles: count, left_out, dimension, field };
+        let about = About { model: model.clone(), titles: count, without_vector, dimension, field };
         let fingerprint = folder.finish(about)?;
-        Ok(BuiltIndex { fingerprint, model, titles: count, left_out, dimension })
+        Ok(BuiltIndex { fingerprint, model, titles: count, without_vector, without_words, dimension })
     }
 }
 
 impl Sink for Output {
     fn take(&mut self, titles: &[Title], rests: &[String], vectors: &[f32]) -> Result<()> {
-        for (Title { id, title }, rest) in titles.iter().zip(rests) {
+        let vectors_of_titles = vectors.chunks_exact(self.dimension);
+        for ((Title { id, title }, rest), vector) in titles.iter().zip(rests).zip(vectors_of_titles) {
             self.write_title(id, title, rest)?;
+            self.without_words += u64::from(is_zero(vector) && words(title).is_empty());
         }
         self.write_vectors(vectors)
     }

@@ -102,7 +102,7 @@ fn bad_changes(folder: &Folder, found: String) -> Error {
     malformed(&folder.path().join(Changes::file(folder).unwrap_or_default()), "the changes of an index", found)
 }
 
-/// The first of the positions that is not below `titles` or not above the one before it.
+/// Returns the first of the positions that is not below `titles` or not above the one before it.
 fn misplaced(positions: &[u32], titles: u64) -> Option<u32> {
     let mut next = 0;
     positions.iter().copied().find(|&position| {
@@ -112,20 +112,20 @@ fn misplaced(positions: &[u32], titles: u64) -> Option<u32> {
     })
 }
 
-/// The file and the folder of the update with this number.
+/// Returns the names of the file and the folder of the update with this number.
 pub(crate) fn names(number: u64) -> [String; 2] {
     let prefix = CHANGES_PREFIX;
     [format!("{prefix}{number:06}.json"), format!("{prefix}{number:06}")]
 }
 
-/// A number that no update of this index has had.
+/// Returns a number that no update of this index has had.
 pub(crate) fn next(changes: &Changes, folder: &Folder) -> u64 {
     let names = changes.segments.iter().map(|segment| segment.folder.clone()).chain(Changes::file(folder));
     let number = |name: String| name.strip_prefix(CHANGES_PREFIX)?.trim_end_matches(".json").parse::<u64>().ok();
     names.filter_map(number).max().unwrap_or(0) + 1
 }
 
-/// Removes what no manifest names: files of earlier updates, and what a killed one left. The caller holds the claim.
+/// Removes files that no manifest names: those of earlier updates and of killed ones. The caller holds the claim.
 pub(crate) fn sweep(changes: &Changes, path: &Path, file: Option<&str>) {
     let mut named: BTreeSet<&str> = changes.segments.iter().map(|segment| segment.folder.as_str()).collect();
     named.extend(file);
@@ -134,7 +134,7 @@ pub(crate) fn sweep(changes: &Changes, path: &Path, file: Option<&str>) {
         if !is_update_file(&name) || named.contains(name.as_str()) {
             continue;
         }
-        // What cannot be removed now, the next update tries again.
+        // The next update tries again to remove any that remain.
         let _ = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             fs::remove_dir_all(entry.path())
         } else {

@@ -1,4 +1,4 @@
-//! Whether an index is as it was written: checksums of all files, and queries whose answers it keeps.
+//! Checks of an index: checksums of all files, and queries whose answers it stores.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::open::{Index, Opened};
 use crate::segment::canaries;
 
-/// The files and queries that [`Index::check`] looked at.
+/// The files and queries that [`Index::check`] checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Checked {
@@ -19,12 +19,13 @@ pub struct Checked {
     pub files: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// The number of queries whose answers were compared with those of the day when the index was made.
+    /// The number of queries whose answers were compared with those from when the index was made.
     pub queries: usize,
 }
 
 impl Index {
-    /// What was checked: every file is read, all checksums are compared, and the queries whose answers the index keeps are asked.
+    /// Checks that the index is as it was written: reads every file, compares all checksums, and repeats the queries whose
+    /// answers the index stores.
     ///
     /// # Errors
     ///
@@ -34,7 +35,7 @@ impl Index {
         self.check_after(None)
     }
 
-    /// [`Index::check`] on one thread, which gives way to those that search. It takes longer.
+    /// Checks like [`Index::check`] on one thread, which gives way to those that search. It takes longer.
     ///
     /// # Errors
     ///
@@ -43,7 +44,7 @@ impl Index {
         in_background(|| self.check())
     }
 
-    /// [`Index::check`] of what is not shared with an earlier generation, which was checked.
+    /// Checks like [`Index::check`] what is not shared with an earlier generation, which was checked.
     ///
     /// # Errors
     ///
@@ -57,12 +58,12 @@ impl Index {
         checked
     }
 
-    /// Whether the index on disk is this one still.
+    /// Returns whether the index on disk is still this one.
     pub fn is_on_disk(&self) -> bool {
         fingerprint_at(&self.path).is_some_and(|found| found == self.written.fingerprint)
     }
 
-    /// The fault of an index that is no longer this one.
+    /// Returns the error of an index that was replaced.
     fn replaced(&self) -> Error {
         replaced(&self.path, &self.written.fingerprint)
     }
@@ -107,13 +108,12 @@ pub struct Verified {
     pub bytes: u64,
     /// The number of queries that were answered as on the day when the index was made; 0 if a file is damaged.
     pub queries: usize,
-    /// What is not as it was written, each file once.
+    /// Files that are not as they were written, each once.
     pub damaged: Vec<Error>,
 }
 
-/// What is as it was written and what is damaged. Every file that the manifests of an index name is read, all checksums are
-/// compared, and, if they are right, the queries whose answers the index keeps are asked. Unlike [`Index::check`] it goes on after
-/// the first damaged file.
+/// Checks the index at a path: reads every file that its manifests name, compares all checksums and, if they are right, repeats
+/// the queries whose answers the index stores. Unlike [`Index::check`] it goes on after the first damaged file.
 ///
 /// # Errors
 ///
@@ -155,7 +155,7 @@ pub fn verify(path: &Path) -> Result<Verified> {
     }
 }
 
-/// The fingerprint of the index that is there now.
+/// Returns the fingerprint of the index that is there now.
 fn fingerprint_at(path: &Path) -> Option<String> {
     Folder::open(path).ok().map(|folder| folder.fingerprint().to_owned())
 }
@@ -183,7 +183,7 @@ impl Verified {
     }
 }
 
-/// Compares the checksums of all files of an index without opening it: says which one is damaged if it cannot be opened.
+/// Compares the checksums of all files of an index without opening it, to name the damaged one if it cannot be opened.
 ///
 /// # Errors
 ///
@@ -192,14 +192,14 @@ pub fn check_files(path: &Path) -> Result<()> {
     folders(path)?.iter().try_for_each(|folder| compare(folder, |_, _| true).map(drop))
 }
 
-/// The folders of all segments.
+/// Returns the folders of all segments.
 fn folders(path: &Path) -> Result<Vec<Folder>> {
     let folder = Folder::open(path)?;
     let added = Changes::read(&folder)?.folders(&folder)?;
     Ok(std::iter::once(folder).chain(added).collect())
 }
 
-/// Compares the checksums of some files, given by part and name. Returns their number and their bytes.
+/// Compares the checksums of the wanted files, chosen by part and name. Returns their number and their bytes.
 fn compare(folder: &Folder, is_wanted: impl Fn(&str, &str) -> bool) -> Result<(usize, u64)> {
     let (mut files, mut bytes) = (0, 0);
     let all = folder.parts().iter().flat_map(|(part, of)| of.files.keys().map(move |name| (part, name)));

@@ -1,4 +1,4 @@
-//! How likely a title is a good match, on the scale of an index.
+//! The probability that a title is a good match, on the scale of an index.
 
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
@@ -16,7 +16,7 @@ const QUERIES: usize = 200;
 const SEED: u64 = 0x636f_6e66_6964_656e;
 /// The least distance between both cosines. If they are nearer, the model cannot tell words from noise, and nothing has a confidence.
 const LEAST_RANGE: f32 = 0.1;
-/// What the logistic regression of "a person would give it 3 or 4 of 4" found (docs/explanation/defaults.md): the weight of the cosine on
+/// The logistic regression of "a person would give it 3 or 4 of 4" (docs/explanation/defaults.md): the weight of the cosine on
 /// the scale of the index, that of the share of the query's words that the title has, and the constant.
 const LOGISTIC: [f32; 3] = [4.2, 2.55, -3.9];
 
@@ -41,13 +41,16 @@ impl Confidence {
             let embedded = model.embedder(Side::Query).embed(queries);
             let mut best = Vec::with_capacity(queries.len());
             for vector in embedded.chunks_exact(model.dimension()) {
-                best.extend(vectors.search(vector, 1, Reach::Nearest, None)?.first().map(|hit| hit.score));
+                let hits = vectors.search(vector, 1, Reach::Nearest, None)?;
+                best.push(hits.first().map_or(0.0, |hit| hit.score));
             }
             best.sort_unstable_by(f32::total_cmp);
             Ok(best.get(best.len() / 2).copied().unwrap_or(0.0))
         };
         let noise = best(&(0..QUERIES).map(random_letters).collect::<Vec<_>>())?;
-        Ok(Confidence { noise, titles: best(&titles.queries(QUERIES))? })
+        let mut queries = titles.queries(QUERIES);
+        queries.retain(|query| model.dictionary().knows_a_word(query));
+        Ok(Confidence { noise, titles: best(&queries)? })
     }
 
     /// Opens that of an index.
@@ -70,7 +73,7 @@ impl Confidence {
 
     /// Returns the probability that a title is a good match; `None` if the index cannot tell. `cosine` is that of the vectors, if the query has one, and `coverage` the
     /// share of the query's words that the title has, from 0 to 1, each word weighted by its idf.
-    pub(crate) fn of(self, cosine: Option<f32>, coverage: f32) -> Option<f32> {
+    pub(crate) fn probability(self, cosine: Option<f32>, coverage: f32) -> Option<f32> {
         let range = self.titles - self.noise;
         if range < LEAST_RANGE {
             return None;
@@ -96,12 +99,12 @@ mod tests {
     #[test]
     fn confidence_rises_with_both() {
         let confidence = Confidence { noise: 0.4, titles: 0.7 };
-        let of = |cosine, coverage| confidence.of(cosine, coverage).unwrap();
+        let of = |cosine, coverage| confidence.probability(cosine, coverage).unwrap();
         assert!(of(Some(0.8), 1.0) > 0.9 && of(Some(0.4), 0.0) < Confidence::LEAST);
         assert!(of(Some(0.7), 0.0) > of(Some(0.6), 0.0) && of(Some(0.6), 0.5) > of(Some(0.6), 0.0));
         assert!(of(None, 1.0) > 0.9 && of(None, 0.0) < Confidence::LEAST);
         let blind = Confidence { noise: 0.5, titles: 0.55 };
-        assert_eq!(blind.of(Some(0.5), 1.0), None);
+        assert_eq!(blind.probability(Some(0.5), 1.0), None);
     }
 
     #[test]

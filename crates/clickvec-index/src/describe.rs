@@ -1,4 +1,4 @@
-//! What an opened index says of itself.
+//! The description of an opened index.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ fn facts(index: &Index) -> Facts {
     let is_in = |part: &Part| finder(*part).is_in(fusion);
     Facts {
         titles: index.all_titles() as u64 - deleted,
-        left_out: written.left_out,
+        without_vector: written.without_vector,
         deleted,
         segments: segments.len(),
         fingerprint: written.fingerprint.clone(),
@@ -61,6 +61,7 @@ fn facts(index: &Index) -> Facts {
         bytes: bytes(segments, |_| true),
         model: ModelFacts {
             fingerprint: model.fingerprint().to_owned(),
+            made: written.model_made,
             encoder: model.encoder_config().kind().to_owned(),
             dimension: model.dimension(),
         },

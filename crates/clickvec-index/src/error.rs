@@ -5,7 +5,7 @@ use std::path::Path;
 
 pub use clickvec_tables::{Error, ErrorKind, Result};
 
-/// What helps against damage.
+/// The help against damage.
 const ANEW: &str = "make the index anew";
 
 /// Creates the error of a file or folder of an index that does not have the form that it should.

@@ -1,9 +1,9 @@
-//! Why a title has its scores for a query, and why one is above another.
+//! Why a title has its scores for a query.
 
 use clickvec::explain::Explainer;
 use clickvec_tables::shown::shortened;
 
-use crate::answer::{Comparison, Explanation};
+use crate::answer::Explanation;
 use crate::error::{Result, bad_request};
 use crate::finders::finder;
 use crate::open::Index;
@@ -25,18 +25,5 @@ impl Index {
         let vectors = Explainer::new(&self.model.model).explain(query, &document.title);
         let words = self.word_shares(query, &document.title)?;
         Ok(Explanation { document, scores, vectors, words })
-    }
-
-    /// Explains why the title with the id `a` is above that with the id `b`, or below.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Index::explain`].
-    pub fn compare(&self, query: &str, a: &str, b: &str) -> Result<Comparison> {
-        let (a, b) = (self.explain(query, a)?, self.explain(query, b)?);
-        let score = |of: &Explanation, part| f64::from(of.scores.get(part).copied().unwrap_or(0.0));
-        let scores = a.scores.map(|part, _| score(&a, part) - score(&b, part));
-        let units = a.vectors.units.iter().zip(&b.vectors.units).map(|(a, b)| a - b).collect();
-        Ok(Comparison { a, b, scores, units })
     }
 }

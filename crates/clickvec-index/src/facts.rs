@@ -1,9 +1,9 @@
-//! What an index says of itself.
+//! The facts of an index.
 
 use clickvec::internals::text::Analysis;
-use clickvec_eval::ranker::FusionMethod;
 use serde::Serialize;
 
+use crate::fusion_method::FusionMethod;
 use crate::part::ByPart;
 use crate::parts::vectors::VectorFormat;
 use crate::parts::words::Bm25;
@@ -14,8 +14,8 @@ use crate::parts::words::Bm25;
 pub struct Facts {
     /// The number of titles that can be found.
     pub titles: u64,
-    /// The number of titles that were left out because the model knows none of their words.
-    pub left_out: u64,
+    /// The number of titles without a vector, because the model knows none of their words. Words find them.
+    pub without_vector: u64,
     /// The number of titles that were replaced or deleted and still take space.
     pub deleted: u64,
     /// The number of segments: 1, and one for each update since the index was made or compacted.
@@ -30,9 +30,9 @@ pub struct Facts {
     pub bytes: u64,
     /// The model.
     pub model: ModelFacts,
-    /// Each part that finds titles.
+    /// The facts of each part that finds titles.
     pub parts: ByPart<PartFacts>,
-    /// How they are fused.
+    /// The fusion of the parts.
     pub fusion: FusionFacts,
     /// The stored fields, in the order of the table.
     pub fields: Vec<FieldFacts>,
@@ -43,13 +43,13 @@ pub struct Facts {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum PartFacts {
-    /// Of the vectors.
+    /// The facts of the vectors.
     Vectors(VectorFacts),
-    /// Of the words.
+    /// The facts of the words.
     Words(WordFacts),
-    /// Of the trigrams.
+    /// The facts of the trigrams.
     Trigrams(TrigramFacts),
-    /// Of the teacher.
+    /// The facts of the teacher.
     Teacher(TeacherFacts),
 }
 
@@ -59,6 +59,8 @@ pub enum PartFacts {
 pub struct ModelFacts {
     /// The fingerprint.
     pub fingerprint: String,
+    /// When its file was written into the index, in seconds since 1970, UTC; `None` if the file system does not say.
+    pub made: Option<u64>,
     /// The kind of encoder.
     pub encoder: String,
     /// The size of a vector.
@@ -69,11 +71,11 @@ pub struct ModelFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VectorFacts {
-    /// How their numbers are kept.
+    /// The format of their numbers.
     pub format: VectorFormat,
     /// The way in which vectors are searched.
     pub search: VectorSearch,
-    /// Bytes of vectors and whatever speeds up searching them.
+    /// Bytes of vectors, and of the data that speeds up their search.
     pub bytes: u64,
 }
 
@@ -82,13 +84,13 @@ pub struct VectorFacts {
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[non_exhaustive]
 pub enum VectorSearch {
-    /// Every vector is looked at, so that the best are always found.
+    /// Every vector is compared, so that the best are always found.
     Exact,
-    /// Vectors are in lists of similar ones, and a search looks at the nearest lists.
+    /// Vectors are in lists of similar ones, and a search compares the nearest lists.
     Lists {
         /// The number of lists.
         lists: usize,
-        /// The number of lists that a search looks at, at most.
+        /// The largest number of lists that a search compares.
         searched: usize,
         /// The share of the ten best titles that was found for queries made from the titles when the index was made.
         recall: f64,
@@ -102,7 +104,7 @@ pub struct WordFacts {
     /// The parameters of BM25.
     #[serde(flatten)]
     pub bm25: Bm25,
-    /// What is done to words before they are compared.
+    /// The changes to words before they are compared.
     #[serde(flatten)]
     pub analysis: Analysis,
     /// The mean number of words, or of terms, in a title.
@@ -135,7 +137,7 @@ pub struct TeacherFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FusionFacts {
-    /// How scores are made comparable.
+    /// The method that makes scores comparable.
     pub method: FusionMethod,
     /// The weight of each part.
     pub weights: ByPart<f64>,

@@ -1,19 +1,18 @@
-//! How the lists of an index's parts are fused.
+//! The fusion of the lists of an index's parts.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
-use std::sync::Arc;
 
 use clickvec::index::Hit;
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
-use clickvec_eval::internals::{FusionFile as Members, LetterTrigrams, fused_shares, fusion_members, sum_shares};
-use clickvec_eval::ranker::{FUSED_DEPTH, FusionMethod, SYSTEMS};
+use clickvec::train::Accents;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, ErrorKind, Result, malformed, mismatch};
+use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::facts::FusionFacts;
 use crate::folder::{Folder, FolderWriter};
+use crate::fusion_method::{FusionMethod, fused_shares, sum_shares};
 use crate::part::{ByPart, Part};
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams::Trigrams;
@@ -23,36 +22,38 @@ use crate::title_match::TitleMatch;
 /// The number of titles that each part finds for the default fusion. Lists of 1,000 take three times
 /// as long, and are no better on real queries (docs/explanation/defaults.md).
 const DEFAULT_DEPTH: usize = 300;
-/// What a point of BM25 adds to a cosine. Anything from .02 to .03 is as good.
+/// The same for weights of a user, which may count a part more than the default does.
+const CUSTOM_DEPTH: usize = 1000;
+/// The cosine that a point of BM25 is worth. Anything from .02 to .03 is as good.
 const WORDS_WEIGHT: f64 = 0.025;
-/// The same for a model that has learnt from titles alone.
+/// The same for a model that was trained on titles alone.
 const WORDS_WEIGHT_WITHOUT_CLICKS: f64 = 0.05;
-/// What a teacher's cosine adds to a cosine (docs/how-to/teacher.md).
+/// The weight of a teacher's cosine next to the model's (docs/how-to/teacher.md).
 const TEACHER_WEIGHT: f64 = 0.3;
 const FUSION_FILE: &str = "fusion.json";
 
-/// Method and weights, and what the parts need for all segments.
+/// Method and weights, and the data of the parts for all segments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fusion {
-    /// How scores are made comparable.
+    /// The method that makes scores comparable.
     pub method: FusionMethod,
     /// The weight of each part that the index has. A part with weight 0 takes no part in the fusion.
     pub weights: ByPart<f64>,
-    /// The trigrams, if they have a weight.
+    /// The trigrams, if they have a weight; `None` as well until the titles that they are learnt from are there.
     pub trigrams: Option<Trigrams>,
     /// The teacher's vectors, if they have a weight.
     pub teacher: Option<Teacher>,
     /// The BM25 of the words.
     pub bm25: Bm25,
-    /// What is done to words, in titles and queries, before they are compared.
+    /// The changes to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
     /// The weights of the second look at the best titles. It adds to sums of scores alone, those of [`FusionMethod::Linear`].
     pub title_match: TitleMatch,
-    /// Whether a user chose it, with weights that were fitted on judged queries or set by hand, instead of the default.
+    /// Whether a user chose the weights, instead of the default.
     pub custom: bool,
 }
 
-/// A [`Fusion`] as an index keeps it. The trigrams and the teacher have files of their own.
+/// A [`Fusion`] in the file of an index. The trigrams and the teacher have files of their own.
 #[derive(Debug, Serialize, Deserialize)]
 struct FusionFile {
     method: FusionMethod,
@@ -63,7 +64,7 @@ struct FusionFile {
     custom: bool,
 }
 
-/// That of [`Fusion::for_model`] for a model that has learnt from clicks.
+/// The default of [`Fusion::for_model`] for a model that was trained on clicks.
 impl Default for Fusion {
     fn default() -> Fusion {
         Fusion {
@@ -72,7 +73,7 @@ impl Default for Fusion {
             trigrams: None,
             teacher: None,
             bm25: Bm25::TITLES,
-            analysis: Analysis { stem: true, split: true },
+            analysis: Analysis::USUAL,
             title_match: TitleMatch::WEIGHTS,
             custom: false,
         }
@@ -81,11 +82,13 @@ impl Default for Fusion {
 
 impl Fusion {
     /// Returns the default for the vectors of a model: the cosine plus a small share of the BM25 of stems and numbers, larger if the
-    /// model has not learnt from clicks, and a second look at the best titles. It was the best on complete judgments, and needs to know
+    /// model has not learnt from clicks, and a second look at the best titles. Words have accents if the model's have. It was the best on complete judgments, and needs to know
     /// nothing of the scores before the first search (docs/explanation/defaults.md).
     pub fn for_model(model: &Model) -> Fusion {
         let words = if model.training().log.pairs > 0 { WORDS_WEIGHT } else { WORDS_WEIGHT_WITHOUT_CLICKS };
-        Fusion { weights: [(Part::Vectors, 1.0), (Part::Words, words)].into(), ..Fusion::default() }
+        let fold = model.training().config.text.accents == Accents::Fold;
+        let weights = [(Part::Vectors, 1.0), (Part::Words, words)].into();
+        Fusion { weights, analysis: Analysis { fold, ..Analysis::USUAL }, ..Fusion::default() }
     }
 
     /// This fusion with a teacher as a part, which adds a share of its cosine.
@@ -94,63 +97,43 @@ impl Fusion {
         Fusion { teacher: Some(teacher), ..self }
     }
 
-    /// Reads a fusion that `evaluate --save-rankers` wrote: of the model with this fingerprint and `bm25`, with or without `trigram` and
-    /// `vectors`. A member whose weight is 0 takes no part.
+    /// Sets the method and the weights that a user chose. Parts that have no weight here keep theirs; a weight of 0 drops the
+    /// trigrams or the teacher. Trigrams are learnt anew from the titles of the index that is made. The second look at the best
+    /// titles counts as much as before in proportion to the vectors.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Mismatch`] if it has other members, or another model; whatever reading it returns.
-    pub fn read(path: &Path, model: &str) -> Result<Fusion> {
-        let Members { method, members } = fusion_members(path, &SYSTEMS)?;
-        let members_wrong = |found: String| {
-            let expected = "a fusion of one model and `bm25`, with `trigram` and `vectors` or without";
-            mismatch(path, expected, format!("one with {found}"))
-        };
-        let weights = [(Part::Vectors, 0.0), (Part::Words, 0.0)].into();
-        let (analysis, title_match) = (Analysis::EXACT, TitleMatch::default());
-        let mut fusion = Fusion { method, weights, analysis, title_match, custom: true, ..Fusion::default() };
-        let mut seen: Vec<Part> = Vec::new();
-        for member in members {
-            let weight = member.weight;
-            let part = match &member.system {
-                None if member.fingerprint != model => {
-                    let expected = format!("a fusion with the model {model}, which made the vectors");
-                    return Err(mismatch(path, expected, format!("one with {}", member.fingerprint)));
-                }
-                None => Part::Vectors,
-                Some(("bm25", parameters)) => {
-                    let value =
-                        |name: &str| parameters.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, x)| *x);
-                    let (k1, b) = (value("k1"), value("b"));
-                    let bm25 = Bm25::new(k1, b);
-                    fusion.bm25 = bm25.ok_or_else(|| members_wrong(format!("`bm25` with k1 {k1} and b {b}")))?;
-                    fusion.analysis = Analysis { stem: value("stem") == 1.0, split: value("split") == 1.0 };
-                    Part::Words
-                }
-                Some(("trigram", _)) => {
-                    if weight > 0.0 {
-                        fusion.trigrams = Some(Trigrams(Arc::new(LetterTrigrams::load(&member.path)?)));
-                    }
-                    Part::Trigrams
-                }
-                Some(("vectors", _)) => {
-                    if weight > 0.0 {
-                        fusion.teacher = Some(Teacher::load(&member.path)?);
-                    }
-                    Part::Teacher
-                }
-                Some((other, _)) => return Err(members_wrong((*other).to_owned())),
-            };
-            if seen.contains(&part) {
-                let name = member.system.as_ref().map_or("model", |(name, _)| *name);
-                return Err(members_wrong(format!("a second {name}")));
+    /// [`ErrorKind::Setting`] for weights that are no finite numbers of 0 or more, or are all 0, and for that of a missing teacher.
+    pub fn with_weights(mut self, method: FusionMethod, chosen: &ByPart<f64>) -> Result<Fusion> {
+        let setting = |expected: &'static str, found: String| Error::expected(ErrorKind::Setting, expected, found);
+        for (part, &weight) in chosen.iter() {
+            if !(weight.is_finite() && weight >= 0.0) {
+                return Err(setting("weights of 0 or more", format!("{weight} for {part}")));
             }
-            seen.push(part);
-            if weight > 0.0 || matches!(part, Part::Vectors | Part::Words) {
-                fusion.weights.insert(part, weight);
-            }
+            self.weights.insert(part, weight);
         }
-        Ok(fusion)
+        if self.weight(Part::Teacher) > 0.0 && self.teacher.is_none() {
+            let error =
+                setting("weights of vectors, words and trigrams", "one of a teacher, which there is not".to_owned());
+            return Err(error.help("build the index with a transformer as the teacher"));
+        }
+        let optional = [Part::Trigrams, Part::Teacher];
+        let counts = |part: Part, weight: f64| weight > 0.0 || !optional.contains(&part);
+        self.weights = self
+            .weights
+            .iter()
+            .map(|(part, &weight)| (part, weight))
+            .filter(|&(part, weight)| counts(part, weight))
+            .collect();
+        if self.weights.iter().all(|(_, &weight)| weight == 0.0) {
+            return Err(setting("a weight above 0", "none".to_owned()));
+        }
+        let title_match = match method {
+            FusionMethod::Linear => TitleMatch::WEIGHTS.scaled(self.weight(Part::Vectors) as f32),
+            _ => TitleMatch::default(),
+        };
+        let teacher = self.teacher.filter(|_| self.weights.get(Part::Teacher).is_some());
+        Ok(Fusion { method, title_match, teacher, trigrams: None, custom: true, ..self })
     }
 
     /// Opens the fusion that an index keeps.
@@ -189,13 +172,12 @@ impl Fusion {
         self.weights.get(part).copied().unwrap_or(0.0)
     }
 
-    /// Returns the number of titles that each part finds, at least. For a custom fusion it is that of evaluation, so that the index
-    /// finds what its weights were fitted on: what a title is worth depends on the list that it is in.
+    /// Returns the least number of titles that each part finds.
     pub(crate) fn depth(&self) -> usize {
-        if self.custom { FUSED_DEPTH } else { DEFAULT_DEPTH }
+        if self.custom { CUSTOM_DEPTH } else { DEFAULT_DEPTH }
     }
 
-    /// Returns one list made of those of all parts, and what each entry of theirs adds to it.
+    /// Fuses the lists of all parts into one. Also returns the contribution of each entry of each list.
     pub(crate) fn fuse(&self, lists: &ByPart<Vec<Hit>>, depth: usize) -> (Vec<Hit>, ByPart<Vec<(u32, f64)>>) {
         let adds = lists.map(|part, list| {
             let weight = self.weight(part);
@@ -212,7 +194,7 @@ impl Fusion {
         FusionFacts { method: self.method, weights: self.weights, custom: self.custom, depth: self.depth() }
     }
 
-    /// Creates the error of an index with this fusion that is joined with one that has another. `other` is the path of the latter.
+    /// Creates the error of joining an index with this fusion with one that has another. `other` is the path of the latter.
     pub(crate) fn other_than(&self, path: &Path, expected: &Fusion, other: &Path) -> Error {
         let (shown, mut found) = (expected.to_string(), self.to_string());
         if shown == found {
@@ -227,11 +209,9 @@ impl Fusion {
 
 impl Display for Fusion {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self.method {
-            FusionMethod::Linear => f.write_str("linear")?,
-            FusionMethod::MinMax => f.write_str("min-max")?,
-            FusionMethod::ZScore => f.write_str("z-score")?,
-            FusionMethod::ReciprocalRank { k } => write!(f, "reciprocal-rank with k {k}")?,
+        f.write_str(self.method.name())?;
+        if let FusionMethod::ReciprocalRank { k } = self.method {
+            write!(f, " with k {k}")?;
         }
         let weights: Vec<String> = self.weights.iter().map(|(part, weight)| format!("{part} ({weight})")).collect();
         write!(f, " of {}", weights.join(" and "))?;

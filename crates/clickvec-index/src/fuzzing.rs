@@ -8,7 +8,7 @@ use crate::fusion::Fusion;
 use crate::parts::vectors::VectorFormat;
 use crate::segment::complete::{Recipe, complete};
 
-/// [`crate::finish`] with lists of vectors however few there are.
+/// Finishes an index like [`crate::finish`], with lists of vectors however few there are.
 ///
 /// # Errors
 ///

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clickvec::internals::text::Analysis;
 use clickvec::tables::Title;
 use clickvec_tables::UniqueIds;
 use clickvec_tables::shown::{count, shortened, shown};
@@ -19,29 +18,27 @@ use crate::update::finish;
 /// Missing shards that a message names.
 const SHOWN_SHARDS: usize = 10;
 
-/// Joins indexes of one model into a new one at `path`: it has all their titles, one index after the other, and the bytes that it has
-/// if all titles are encoded at once. Shards of a collection come in the order of their numbers, and each must be there once.
+/// Joins indexes of one model into a new one at `path`. It has all their titles, one index after the other, and the same bytes as
+/// an index of all titles encoded at once. Shards of a collection come in the order of their numbers, and each must be there
+/// once.
 ///
-/// Without a fusion, an analysis of words or a format, it has that of the indexes; a fusion brings its analysis with it.
+/// It has the fusion of the indexes, changed by `change`, and without a format theirs.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Mismatch`] if the indexes do not fit together, or differ in what is not given; those of [`Index::check`]: a damaged
-/// file would come out with a checksum that says it is sound.
+/// [`ErrorKind::Mismatch`] if the indexes do not fit together, or differ in a setting that the caller leaves out; those of
+/// [`Index::check`]: a damaged file would come out with a checksum that says it is sound.
 pub fn join(
     indexes: &[PathBuf],
     path: &Path,
-    fusion: Option<&Fusion>,
-    analysis: Option<Analysis>,
+    change: impl Fn(Fusion) -> Result<Fusion>,
     format: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
     let Some(first) = indexes.first() else {
         return Err(Error::expected(ErrorKind::Setting, "indexes to join", "none").help("name at least one"));
     };
     let first = Index::open(first)?;
-    let mut common = first.fusion.clone();
-    common.analysis = analysis.unwrap_or(common.analysis);
-    let common = fusion.unwrap_or(&common);
+    let common = change(first.fusion.clone())?;
     let common_format = format.unwrap_or(first.vector_format());
     let mut all = vec![first];
     for path in &indexes[1..] {
@@ -54,10 +51,9 @@ pub fn join(
             let error = mismatch(index.path(), expected, index.vector_format().to_string());
             return Err(error.help("join indexes of one form, or choose one"));
         }
-        let mut found = index.fusion.clone();
-        found.analysis = analysis.unwrap_or(found.analysis);
-        if fusion.is_none() && found != *common {
-            return Err(found.other_than(index.path(), common, all[0].path()));
+        let found = change(index.fusion.clone())?;
+        if found != common {
+            return Err(found.other_than(index.path(), &common, all[0].path()));
         }
     }
     let order = order_of_shards(&all)?;
@@ -76,9 +72,8 @@ pub fn join(
             let title = Title { id: line.id.to_owned(), title: line.title.to_owned() };
             builder.add_encoded(&title, &line.values().collect::<Vec<_>>(), vector)
         })?;
-        builder.count_left_out(index.facts().left_out);
     }
-    finish(builder, all[0].model(), &knowing(common, &all)?, common_format)
+    finish(builder, all[0].model(), &knowing(&common, &all)?, common_format)
 }
 
 /// Checks that an index has the model, the column and the stored fields of the first one.

@@ -28,10 +28,12 @@ mod describe;
 mod encode;
 mod error;
 mod explain;
+mod facets;
 mod facts;
 mod finders;
 mod folder;
 mod fusion;
+mod fusion_method;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod join;
@@ -49,7 +51,10 @@ mod title_match;
 mod titles;
 mod update;
 
-pub use answer::{Answer, Comparison, Document, Explanation, Hit, QueryFacts, QueryWord, Share, Timings, WordShare};
+pub use answer::{
+    Answer, Document, Explanation, Facet, FacetValue, Gap, Hit, QueryFacts, QueryWord, Share, Timings, WordGap,
+    WordShare,
+};
 pub use build::{BuiltIndex, IndexBuilder};
 pub use changes::CHANGES_PREFIX;
 pub use check::{Checked, Verified, check_files, verify};
@@ -65,6 +70,9 @@ pub use facts::{
 pub use folder::put_part;
 pub use folder::{MANIFEST, looks_like_index};
 pub use fusion::Fusion;
+pub use fusion_method::{FusionMethod, RECIPROCAL_RANK_K};
+#[doc(hidden)]
+pub use fusion_method::{fused_shares, sum_shares};
 pub use join::join;
 pub use open::Index;
 pub use part::{ByPart, Part};
@@ -72,7 +80,7 @@ pub use parts::teacher::Teacher;
 pub use parts::trigrams::Trigrams;
 pub use parts::vectors::VectorFormat;
 pub use parts::words::Bm25;
-pub use request::{Condition, DEFAULT_K, Filter, Mode, Request};
+pub use request::{Boost, Condition, DEFAULT_K, Filter, Mode, Pin, Request};
 pub use shard::Shard;
 pub use title_match::TitleMatch;
 pub use update::{Compacted, Updated, Updater, compact, finish};

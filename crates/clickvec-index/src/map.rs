@@ -42,12 +42,12 @@ impl Map {
         Ok(Map(Some(Arc::new(unsafe { Mmap::map(&file) }.map_err(failed)?))))
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_ref().map_or(&[], |map| map)
     }
 
-    /// The numbers in a range of bytes; `None` if the range is not inside the file or does not fit the numbers.
+    /// Returns the numbers in a range of bytes; `None` if the range is not inside the file or does not fit the numbers.
     pub(crate) fn numbers<T: Pod + Send + Sync>(&self, range: Range<usize>) -> Option<Shared<T>> {
         // No bytes have no alignment either.
         if range.is_empty() && range.end <= self.bytes().len() {
@@ -57,7 +57,7 @@ impl Map {
         Some(Shared::new(Numbers { map: self.clone(), range, kind: PhantomData }))
     }
 
-    /// The numbers of the whole file.
+    /// Returns the numbers of the whole file.
     pub(crate) fn all<T: Pod + Send + Sync>(&self) -> Option<Shared<T>> {
         self.numbers(0..self.bytes().len())
     }

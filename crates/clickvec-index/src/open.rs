@@ -15,7 +15,7 @@ use crate::error::{Result, malformed, mismatch, too_many};
 use crate::facts::Facts;
 use crate::folder::{Folder, MANIFEST, MODEL_FILE};
 use crate::fusion::Fusion;
-use crate::parts::teacher::{RankerVectors, Teacher};
+use crate::parts::teacher;
 use crate::parts::vectors::VectorFormat;
 use crate::segment::Segment;
 use crate::shard::Shard;
@@ -49,17 +49,19 @@ impl Towers {
     }
 }
 
-/// What the manifests say of the index as a whole.
+/// The manifests' facts of the index as a whole.
 pub(crate) struct Written {
     pub(crate) fingerprint: String,
     pub(crate) version: String,
     /// When it was written, in seconds since 1970.
     pub(crate) made: Option<u64>,
+    /// When the model was written, in seconds since 1970.
+    pub(crate) model_made: Option<u64>,
     /// The column that the titles' texts come from.
     pub(crate) field: String,
     pub(crate) shard: Option<Shard>,
     /// The number of titles whose words the model does not know.
-    pub(crate) left_out: u64,
+    pub(crate) without_vector: u64,
 }
 
 /// A segment of an opened index.
@@ -71,8 +73,6 @@ pub(crate) struct Opened {
     pub(crate) alive: Option<Vec<u64>>,
     /// The number of titles that are gone.
     pub(crate) dead: usize,
-    /// The teacher's vectors of its titles, for a teacher of vectors from a file.
-    pub(crate) teacher: Arc<RankerVectors>,
 }
 
 impl Index {
@@ -98,7 +98,7 @@ impl Index {
         Index { path, written, model, fusion, confidence, segments, facts: OnceLock::new() }
     }
 
-    /// Opens the index as it is on disk now; `None` if it is still the same. What has not changed is shared with this one.
+    /// Opens the index as it is on disk now; `None` if it is still the same. Unchanged parts are shared with this one.
     ///
     /// # Errors
     ///
@@ -111,9 +111,9 @@ impl Index {
         }
     }
 
-    /// Opens an index and shares with another one what both have.
+    /// Opens an index, and shares with another one what both have.
     pub(crate) fn open_after(path: &Path, before: Option<&Index>) -> Result<Index> {
-        let (mut folder, mut is_again) = (Folder::open(path)?, false);
+        let (mut folder, mut is_second_try) = (Folder::open(path)?, false);
         loop {
             let error = match load(&folder, before) {
                 Ok(index) => return Ok(index),
@@ -121,14 +121,14 @@ impl Index {
             };
             // If it was replaced meanwhile, its files did not fit. It may have been replaced twice, at last by the same.
             match Folder::open(path) {
-                Ok(now) if now.fingerprint() != folder.fingerprint() => (folder, is_again) = (now, false),
-                Ok(now) if !is_again => (folder, is_again) = (now, true),
+                Ok(now) if now.fingerprint() != folder.fingerprint() => (folder, is_second_try) = (now, false),
+                Ok(now) if !is_second_try => (folder, is_second_try) = (now, true),
                 _ => return Err(error),
             }
         }
     }
 
-    /// The vectors of texts, [texts, dimension], row by row, of unit length. A text without words gives a zero vector.
+    /// Returns the vectors of texts, [texts, dimension], of unit length. The vector of a text without words is zero.
     pub fn embed<S: AsRef<str> + Sync>(&self, texts: &[S], side: Side) -> Vec<f32> {
         match side {
             Side::Query => self.model.queries.embed(texts),
@@ -136,7 +136,7 @@ impl Index {
         }
     }
 
-    /// The title with this id.
+    /// Returns the title with this id.
     ///
     /// # Errors
     ///
@@ -146,57 +146,57 @@ impl Index {
         self.segments[segment].segment.document(position).map(Some)
     }
 
-    /// Where it was opened.
+    /// Returns the path where it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The model.
+    /// Returns the model.
     pub fn model(&self) -> &Model {
         &self.model.model
     }
 
-    /// The fusion of the lists.
+    /// Returns the fusion of the lists.
     pub fn fusion(&self) -> &Fusion {
         &self.fusion
     }
 
-    /// The form in which the numbers of vectors are kept.
+    /// Returns the format of the vectors' numbers.
     pub fn vector_format(&self) -> VectorFormat {
         self.segments[0].segment.vectors.format
     }
 
-    /// The column that the titles' texts come from.
+    /// Returns the column that the titles' texts come from.
     pub fn field(&self) -> &str {
         &self.written.field
     }
 
-    /// Which shard it is, if its titles are not the whole collection.
+    /// Returns the shard that it is, if its titles are not the whole collection.
     pub fn shard(&self) -> Option<Shard> {
         self.written.shard
     }
 
-    /// The names of the stored fields.
+    /// Returns the names of the stored fields.
     pub fn stored_fields(&self) -> &[String] {
         self.segments[0].segment.titles.fields()
     }
 
-    /// Whether [`crate::compact`] would make searches faster or the index much smaller.
+    /// Returns whether [`crate::compact`] would make searches faster or the index much smaller.
     pub fn is_worth_compacting(&self) -> bool {
         is_worth_compacting(self.segments.len(), self.deleted_titles(), self.all_titles())
     }
 
-    /// The number of titles of all segments, with those that are gone.
+    /// Returns the number of titles of all segments, including deleted ones.
     pub(crate) fn all_titles(&self) -> usize {
         self.segments.iter().map(|opened| opened.segment.len()).sum()
     }
 
-    /// The number of titles that were replaced or deleted and still take space.
+    /// Returns the number of titles that were replaced or deleted and still take space.
     pub(crate) fn deleted_titles(&self) -> usize {
         self.segments.iter().map(|opened| opened.dead).sum()
     }
 
-    /// The segment and the position of the title with an id.
+    /// Returns the segment and the position of the title with an id.
     pub(crate) fn find(&self, id: &str) -> Option<(usize, u32)> {
         let mut newest_first = self.segments.iter().enumerate().rev();
         newest_first.find_map(|(number, opened)| {
@@ -237,11 +237,16 @@ impl Index {
         Ok(titles)
     }
 
-    /// The segment of a title, and its position in it.
+    /// Returns the segment of a title, and its position in it.
     pub(crate) fn locate(&self, position: u32) -> (&Opened, u32) {
-        let after = self.segments.partition_point(|opened| opened.first <= position);
-        let opened = &self.segments[after.saturating_sub(1)];
-        (opened, position - opened.first)
+        let (segment, position) = self.segment_of(position);
+        (&self.segments[segment], position)
+    }
+
+    /// Returns the number of a title's segment, and its position in it.
+    pub(crate) fn segment_of(&self, position: u32) -> (usize, u32) {
+        let segment = self.segments.partition_point(|opened| opened.first <= position).saturating_sub(1);
+        (segment, position - self.segments[segment].first)
     }
 
     /// Returns the fusion for another index with titles of this one: a transformer need not encode them a second time.
@@ -253,7 +258,7 @@ impl Index {
         knowing(&self.fusion, std::slice::from_ref(self))
     }
 
-    /// Passes on every title that is there with the vector that a transformer made of it.
+    /// Passes on every title that is not deleted, with its vector by a transformer.
     fn for_each_taught(&self, each: &mut dyn FnMut(&str, &[f32])) -> Result<()> {
         for opened in &self.segments {
             let Some(vectors) = &opened.segment.teacher else { continue };
@@ -280,14 +285,11 @@ impl Index {
 
 impl Opened {
     /// Returns the teacher's vectors of the titles.
-    pub(crate) fn teacher_vectors(&self, teacher: &Teacher) -> Result<&QuantizedIndex> {
-        match &self.segment.teacher {
-            Some(vectors) => Ok(&vectors.index),
-            None => self.teacher.made(teacher, &self.segment.titles),
-        }
+    pub(crate) fn teacher_vectors(&self) -> Result<&QuantizedIndex> {
+        self.segment.teacher.as_ref().map(|vectors| &vectors.index).ok_or_else(teacher::no_vectors)
     }
 
-    /// Whether a title is still there.
+    /// Returns whether a title is not deleted.
     pub(crate) fn is_alive(&self, position: u32) -> bool {
         self.alive.as_ref().is_none_or(|alive| bits::has(alive, position))
     }
@@ -301,12 +303,12 @@ pub(crate) fn knowing(fusion: &Fusion, indexes: &[Index]) -> Result<Fusion> {
     Ok(Fusion { teacher: Some(teacher), ..fusion.clone() })
 }
 
-/// Whether an index with this many segments and this many deleted titles should be compacted.
+/// Returns whether an index with this many segments and this many deleted titles should be compacted.
 pub(crate) fn is_worth_compacting(segments: usize, dead: usize, all: usize) -> bool {
     segments > 16 || dead * 5 > all
 }
 
-/// Whether that should have been done long ago.
+/// Returns whether an index with these numbers should have been compacted long ago.
 pub(crate) fn is_overdue(segments: usize, dead: usize, all: usize) -> bool {
     segments > 64 || dead * 2 > all
 }
@@ -339,31 +341,30 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
         let segment = open(folder)?;
         let len = segment.len();
         let alive = (!deleted.is_empty()).then(|| bits::without(len, deleted));
-        segments.push(Opened { segment, first, dead: deleted.len(), alive, teacher: Arc::default() });
+        segments.push(Opened { segment, first, dead: deleted.len(), alive });
         let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
         first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
     }
-    let whole = segments[0].segment.fusion.clone().zip(segments[0].segment.confidence);
+    let first = segments[0].segment.fusion.clone().zip(segments[0].segment.confidence);
     let (mut fusion, confidence) =
-        whole.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
+        first.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
     segments.iter().try_for_each(|opened| opened.segment.check_fits(&fusion))?;
-    // The same teacher is not loaded a second time, and what was made for the same titles by it is kept.
-    if let Some(before) = before.filter(|before| fusion.teacher.is_some() && before.fusion.teacher == fusion.teacher) {
+    // The same teacher is not loaded a second time.
+    if let Some(before) = before.filter(|before| before.fusion.teacher == fusion.teacher) {
         fusion.teacher = before.fusion.teacher.clone();
-        for opened in &mut segments {
-            if let Some(old) = before.segments.iter().find(|old| Arc::ptr_eq(&old.segment, &opened.segment)) {
-                opened.teacher = Arc::clone(&old.teacher);
-            }
-        }
     }
-    let modified = std::fs::metadata(folder.path().join(MANIFEST)).and_then(|metadata| metadata.modified()).ok();
+    let modified = |name: &str| {
+        let modified = std::fs::metadata(folder.path().join(name)).and_then(|metadata| metadata.modified()).ok()?;
+        Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
+    };
     let written = Written {
         fingerprint: folder.fingerprint().to_owned(),
         version: folder.version().to_owned(),
-        made: modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map(|time| time.as_secs()),
+        made: modified(MANIFEST),
+        model_made: modified(MODEL_FILE),
         field: about.field.clone(),
         shard: Shard::read(folder)?,
-        left_out: std::iter::once(folder).chain(&folders).map(|folder| folder.about().left_out).sum(),
+        without_vector: std::iter::once(folder).chain(&folders).map(|folder| folder.about().without_vector).sum(),
     };
     Ok(Index::new(folder.path().to_owned(), written, model, fusion, confidence, segments))
 }

@@ -1,9 +1,14 @@
 //! The parts of an index that find titles, by name, and values for each.
 
 use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use clickvec_tables::shown::shortened;
+
+use crate::error::{Error, ErrorKind};
 
 /// A part of an index that finds titles. Its score is BM25 for words, and a cosine for all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,7 +64,7 @@ impl<T> ByPart<T> {
         Part::ALL.into_iter().filter_map(|part| Some((part, self.get(part)?)))
     }
 
-    /// Returns what `f` makes of each value.
+    /// Applies `f` to each value.
     pub fn map<U>(&self, f: impl Fn(Part, &T) -> U) -> ByPart<U> {
         self.iter().map(|(part, value)| (part, f(part, value))).collect()
     }
@@ -82,6 +87,31 @@ impl<T> FromIterator<(Part, T)> for ByPart<T> {
 impl<T, const N: usize> From<[(Part, T); N]> for ByPart<T> {
     fn from(values: [(Part, T); N]) -> ByPart<T> {
         values.into_iter().collect()
+    }
+}
+
+/// Parses `words=0.02,vectors=1`.
+impl FromStr for ByPart<f64> {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<ByPart<f64>, Error> {
+        let mut values = ByPart::default();
+        for one in text.split(',') {
+            let bad = |found: String| {
+                let names = Part::ALL.map(Part::name).join(", ");
+                let expected = format!("a number for each of some of {names}, as in `words=0.02,vectors=1`");
+                Error::expected(ErrorKind::Setting, expected, found)
+            };
+            let (name, number) = one.split_once('=').ok_or_else(|| bad(format!("`{}`", shortened(one))))?;
+            let part = Part::ALL.into_iter().find(|part| part.name() == name.trim());
+            let value = part.zip(number.trim().parse().ok());
+            let (part, value) = value.ok_or_else(|| bad(format!("`{}`", shortened(one))))?;
+            if values.get(part).is_some() {
+                return Err(bad(format!("{part} twice")));
+            }
+            values.insert(part, value);
+        }
+        Ok(values)
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use clickvec::index::Hit as Found;
 use clickvec::internals::text;
-use clickvec_eval::ranker::FusionMethod;
 use clickvec_tables::shown::shortened;
 use rayon::prelude::*;
 
@@ -14,11 +13,16 @@ use crate::bits;
 use crate::confidence::Confidence;
 use crate::error::{Error, ErrorKind, Result, bad_request};
 use crate::finders::{Allowed, Question, finder};
+use crate::fusion_method::FusionMethod;
 use crate::open::{Index, Opened};
 use crate::part::{ByPart, Part};
+use crate::parts::teacher::Teacher;
 use crate::parts::vectors::{MANY_HITS, Reach};
-use crate::request::{Filter, Mode, Request, listed};
+use crate::request::{Filter, Mode, Pin, Request, listed};
 use crate::title_match::{LOOKED_AT, QueryMatch, Scratch, TitleMatch};
+
+/// The rank of a pin, and the position of its title.
+type RankOfPin = (usize, u32);
 
 /// A title of the list that is shown.
 #[derive(Clone, Copy)]
@@ -52,12 +56,14 @@ impl Index {
             return Err(bad_request("k", "at least 1 title to return", "0"));
         }
         let mut timings = Timings::default();
-        let allowed = self.allowed(&request.filters)?;
+        let (mut allowed, pinned) = self.allowed(request)?;
         let in_segment = |(opened, allowed): (&Opened, &Allowed)| match allowed {
             None => opened.segment.len() as u64,
             Some(bits) => bits::count(bits, opened.segment.len()),
         };
         let total: u64 = self.segments.iter().zip(&allowed).map(in_segment).sum();
+        // No part finds them a second time.
+        pinned.iter().for_each(|&(_, position)| self.forbid(&mut allowed, position));
         timings.filter = begin.elapsed();
         let mut query = self.query(&request.text)?;
         if request.mode == Mode::Fused && request.corrects {
@@ -67,9 +73,12 @@ impl Index {
         // A fused score depends on how long the lists are, so these must be the same for every page.
         let depth = match request.mode {
             Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion.depth())),
+            Mode::Alone(_) if !(request.boosts.is_empty() && request.facets.is_empty()) => {
+                request.k.max(self.fusion.depth())
+            }
             Mode::Alone(_) => request.k.saturating_add(request.offset).min(total as usize),
         };
-        // So must be the part of the vectors that is looked at.
+        // So must be the share of the vectors that is compared.
         let reach = match request.mode {
             _ if request.exact => Reach::All,
             Mode::Alone(_) if request.k > MANY_HITS => Reach::More,
@@ -110,20 +119,29 @@ impl Index {
         }
         let began = in_time(request)?;
         let found = lists.map(|_, list| list.len());
-        let (fused, adds);
-        let (ranked, unlikely): (Vec<Ranked>, usize) = match request.mode {
+        let (boosts, adds);
+        let (mut ranked, unlikely): (Vec<Ranked>, usize) = match request.mode {
             Mode::Alone(part) => {
-                adds = ByPart::default();
-                (lists.get(part).into_iter().flatten().map(|&found| Ranked::new(found)).collect(), 0)
+                let mut list = lists.get(part).cloned().unwrap_or_default();
+                (boosts, adds) = (self.boost(&request.boosts, &mut list)?, ByPart::default());
+                (list.into_iter().map(Ranked::new).collect(), 0)
             }
             Mode::Fused => {
                 if self.fusion.method == FusionMethod::Linear {
                     self.complete(&mut lists, &question)?;
                 }
+                let mut fused;
                 (fused, adds) = self.fusion.fuse(&lists, depth);
+                boosts = self.boost(&request.boosts, &mut fused)?;
                 self.looked_at(request, &question, &typed, &fused)?
             }
         };
+        for &(rank, position) in &pinned {
+            let at = (rank - 1).min(ranked.len());
+            ranked.insert(at, Ranked::new(Found { position, score: 0.0 }));
+        }
+        let titles = ranked.iter().map(|title| title.found.position);
+        let facets = self.facets(&request.facets, &titles.collect::<Vec<u32>>())?;
         let weak = request.mode == Mode::Fused && !ranked.iter().any(|title| title.is_likely(Confidence::WEAK));
         let page = || ranked.iter().skip(request.offset).take(request.k);
         let shown: HashSet<u32> = page().map(|title| title.found.position).collect();
@@ -135,10 +153,23 @@ impl Index {
             let (opened, position) = self.locate(found.position);
             let Document { id, title, fields } = opened.segment.document(position)?;
             let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&found.position)?))).collect();
-            hits.push(Hit { rank, id, title, fields, score: found.score, parts, confidence, title_match });
+            let boost = boosts.get(&found.position).copied();
+            let pinned = pinned.iter().any(|&(_, position)| position == found.position);
+            hits.push(Hit {
+                rank,
+                id,
+                title,
+                fields,
+                score: found.score,
+                parts,
+                confidence,
+                boost,
+                pinned,
+                title_match,
+            });
         }
         timings.total = begin.elapsed();
-        Ok(Answer { hits, weak, unlikely, total, query, timings })
+        Ok(Answer { hits, weak, unlikely, total, facets, query, timings })
     }
 
     /// Adds to each list the titles that other parts found, with their scores. A title that a part would never find, such as one
@@ -185,7 +216,7 @@ impl Index {
         let mut scratch = Scratch::default();
         let (mut ranked, mut unlikely): (Vec<Ranked>, usize) = (Vec::new(), 0);
         for (number, some) in list.chunks(LOOKED_AT).enumerate() {
-            if ranked.len() >= request.offset.saturating_add(request.k) {
+            if request.facets.is_empty() && ranked.len() >= request.offset.saturating_add(request.k) {
                 break;
             }
             let mut positions: Vec<u32> = some.iter().map(|hit| hit.position).collect();
@@ -200,12 +231,13 @@ impl Index {
                 let (adds, coverage) = query.compare(title, &mut scratch);
                 // A correction may be wrong, so it adds no confidence.
                 let coverage = typed_query.as_ref().map_or(coverage, |typed| typed.compare(title, &mut scratch).1);
-                let place = positions.binary_search(&found.position).ok();
-                let cosine = place.and_then(|place| cosines.get(place)).copied();
+                let row = positions.binary_search(&found.position).ok();
+                // A title without a vector has the words alone.
+                let cosine = row.and_then(|row| cosines.get(row)).copied().filter(|&cosine| cosine != 0.0);
                 let title_match = (is_sum && number == 0).then_some(adds);
                 let score = found.score + title_match.map_or(0.0, |adds| adds.sum());
                 let found = Found { position: found.position, score };
-                Ok(Ranked { found, title_match, confidence: self.confidence.of(cosine, coverage) })
+                Ok(Ranked { found, title_match, confidence: self.confidence.probability(cosine, coverage) })
             };
             let mut looked = some.iter().map(look).collect::<Result<Vec<Ranked>>>()?;
             if number == 0 {
@@ -224,20 +256,26 @@ impl Index {
     ///
     /// Those of [`Index::search`].
     pub fn search_all(&self, requests: &[Request]) -> Result<Vec<Answer>> {
-        self.prepare()?;
+        if let Some(request) = requests.iter().find(|request| self.needs_teacher(request.mode)) {
+            self.prepare(request.mode)?;
+        }
         requests.par_iter().map(|request| self.search(request)).collect()
     }
 
-    /// Makes what searches need besides the files, if the fusion has a teacher: its vectors of the titles, or the weights of a
-    /// transformer. Otherwise the first search does so, and each of several that come at once.
+    /// Loads the teacher, if a search of this mode asks it. Otherwise the first search does so, and each of several that come at
+    /// once.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Memory`]; those of loading a transformer.
-    pub fn prepare(&self) -> Result<()> {
-        let Some(teacher) = &self.fusion.teacher else { return Ok(()) };
-        teacher.prepare()?;
-        self.segments.iter().try_for_each(|opened| opened.teacher_vectors(teacher).map(drop))
+    /// Those of loading a transformer.
+    pub fn prepare(&self, mode: Mode) -> Result<()> {
+        let teacher = self.fusion.teacher.as_ref().filter(|_| self.needs_teacher(mode));
+        teacher.map_or(Ok(()), Teacher::prepare)
+    }
+
+    /// Returns whether a search of this mode asks the teacher.
+    fn needs_teacher(&self, mode: Mode) -> bool {
+        self.parts(mode).is_ok_and(|parts| parts.contains(&Part::Teacher))
     }
 
     /// Returns whether a part must find something for the text of one of the index's own titles.
@@ -274,8 +312,35 @@ impl Index {
         }
     }
 
-    /// The titles that may be found, for each segment.
-    fn allowed(&self, filters: &[Filter]) -> Result<Vec<Allowed>> {
+    /// Returns the titles that may be found, for each segment, and those among them that have a rank, with it, in its order.
+    fn allowed(&self, request: &Request) -> Result<(Vec<Allowed>, Vec<RankOfPin>)> {
+        let mut allowed = self.meeting(&request.filters)?;
+        let mut pinned = Vec::new();
+        for Pin { id, rank } in &request.pins {
+            let Some((segment, position)) = self.find(id) else { continue };
+            let is_allowed = allowed[segment].as_ref().is_none_or(|bits| bits::has(bits, position));
+            let position = self.segments[segment].first + position;
+            match rank {
+                Some(rank) if is_allowed => pinned.push(((*rank).max(1), position)),
+                Some(_) => {}
+                None => self.forbid(&mut allowed, position),
+            }
+        }
+        pinned.sort_unstable();
+        Ok((allowed, pinned))
+    }
+
+    /// Takes a title from those that may be found.
+    fn forbid(&self, allowed: &mut [Allowed], position: u32) {
+        let (segment, position) = self.segment_of(position);
+        let all = || bits::without(self.segments[segment].segment.len(), &[]);
+        if let Some(word) = allowed[segment].get_or_insert_with(all).get_mut(position as usize / 64) {
+            *word &= !(1 << (position % 64));
+        }
+    }
+
+    /// Returns the titles that meet conditions, for each segment.
+    fn meeting(&self, filters: &[Filter]) -> Result<Vec<Allowed>> {
         let in_segment = |opened: &Opened| {
             let mut allowed = opened.alive.clone();
             for filter in filters {
@@ -283,7 +348,7 @@ impl Index {
                     .segment
                     .fields
                     .get(&filter.field)
-                    .ok_or_else(|| unknown_field(&filter.field, self.stored_fields()))?;
+                    .ok_or_else(|| unknown_field("filters", &filter.field, self.stored_fields()))?;
                 let matching = column.matching(&filter.condition);
                 match &mut allowed {
                     None => allowed = Some(matching),
@@ -326,8 +391,8 @@ impl Index {
         Ok(facts)
     }
 
-    /// The distinct words of each of `titles` that the query has too, as this index compares words: `sofas` if the query is
-    /// `sofa` and plurals are one with singulars.
+    /// Returns the distinct words of each of `titles` that the query has too, compared as in this index: `sofas` for the query
+    /// `sofa`, if plurals are the same as singulars.
     pub fn matched_words(&self, query: &str, titles: &[&str]) -> Vec<Vec<String>> {
         let analysis = self.fusion.analysis;
         let query_terms: HashSet<String> = text::terms(query, analysis).into_iter().collect();
@@ -352,13 +417,13 @@ impl Index {
 }
 
 /// Creates the error of a field that an index does not store.
-pub(crate) fn unknown_field(found: &str, known: &[String]) -> Error {
-    let expected = format!("a condition on a stored field of the index ({})", listed(known));
-    bad_request("filters", expected, format!("one on `{}`", shortened(found)))
+pub(crate) fn unknown_field(request_field: &'static str, found: &str, known: &[String]) -> Error {
+    let expected = format!("a stored field of the index ({})", listed(known));
+    bad_request(request_field, expected, format!("`{}`", shortened(found)))
 }
 
-/// Returns the share of a part in each title that is shown. The part found the first `found` titles of the list, and was asked for
-/// the scores of the others. `adds` is what each adds to a fusion, if there is one.
+/// Returns the share of a part in each title that is shown. The part found the first `found` titles of the list, and only scored
+/// the others. `adds` is the contribution of each to a fusion, if there is one.
 fn shares(list: &[Found], found: usize, adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
     let share = |(at, hit): (usize, &Found)| {
         let adds = adds.and_then(|adds| adds.get(at)).map(|&(_, adds)| adds as f32);
@@ -367,7 +432,7 @@ fn shares(list: &[Found], found: usize, adds: Option<&Vec<(u32, f64)>>, shown: &
     list.iter().enumerate().filter(|(_, hit)| shown.contains(&hit.position)).map(share).collect()
 }
 
-/// The time now, unless the answer would come too late.
+/// Returns the time now, or an error after the deadline.
 fn in_time(request: &Request) -> Result<Instant> {
     let now = Instant::now();
     match request.deadline {

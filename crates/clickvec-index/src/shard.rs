@@ -1,6 +1,7 @@
-//! Which shard of a collection an index is.
+//! The shards of a collection.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,16 +14,22 @@ pub(crate) const SHARD_FILE: &str = "shard.json";
 /// A part of a collection's titles, which [`crate::join`] joins with the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// Which part, counted from 1.
+    /// The number of the shard, counted from 1.
     pub number: u64,
-    /// How many parts there are.
+    /// The number of shards.
     pub of: u64,
-    /// How many titles the collection has.
+    /// The number of titles of the collection.
     pub titles: u64,
 }
 
 impl Shard {
-    /// Reads which shard an index is, if it is one.
+    /// Returns the positions of the titles of this shard. Shards differ by at most one title.
+    pub fn range(&self) -> Range<u64> {
+        let start = |number: u64| (u128::from(self.titles) * u128::from(number) / u128::from(self.of)) as u64;
+        start(self.number - 1)..start(self.number)
+    }
+
+    /// Reads the shard that an index is, if it is one.
     pub(crate) fn read(folder: &Folder) -> Result<Option<Shard>> {
         if !folder.has("shard") {
             return Ok(None);
@@ -38,5 +45,26 @@ impl Shard {
 impl fmt::Display for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.number, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_all_titles_in_order() {
+        for titles in [0, 1, 7, 1000, u64::MAX] {
+            for of in [1, 2, 3, 8] {
+                let mut end = 0;
+                for number in 1..=of {
+                    let range = Shard { number, of, titles }.range();
+                    assert_eq!(range.start, end);
+                    assert!((range.end - range.start).abs_diff(titles / of) <= 1);
+                    end = range.end;
+                }
+                assert_eq!(end, titles);
+            }
+        }
     }
 }

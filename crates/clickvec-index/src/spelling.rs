@@ -29,14 +29,14 @@ const TITLES_FOR_ANOTHER: u64 = 20_000;
 const ENOUGH_TITLES: u64 = 3;
 /// The shortest piece of a word that is cut in two.
 const SHORTEST_PIECE: usize = 3;
-/// What each edit costs, as the logarithm of the number of titles.
+/// The cost of an edit, as the logarithm of the number of titles.
 const EDIT: f64 = 5.0;
-/// What another first letter costs: it is rarely mistyped.
+/// The cost of another first letter: it is rarely mistyped.
 const FIRST_LETTER: f64 = 2.0;
 /// The least that another word of the query counts. Above it, that is the logarithm of how many more titles have both than if words were
 /// independent (pointwise mutual information).
 const LEAST_TOGETHER: f64 = -2.0;
-/// What a word that was run together with its neighbour gains: both pieces must be right by chance otherwise.
+/// The gain of a word that was run together with its neighbour: both pieces must be right by chance otherwise.
 const TWO_WORDS: f64 = 2.0;
 
 /// A way to write a word of a query.
@@ -48,7 +48,7 @@ struct Candidate {
     titles: u64,
     /// The number of edits.
     edits: u32,
-    /// What it is worth apart from the other words.
+    /// Its score apart from the other words.
     score: f64,
 }
 
@@ -68,7 +68,7 @@ impl Candidate {
 }
 
 impl Index {
-    /// Returns a query with each word that no title has replaced by what it probably is; `None` if there is nothing to correct.
+    /// Returns a query with each word that no title has replaced by the likely one; `None` if there is nothing to correct.
     ///
     /// # Errors
     ///
@@ -77,10 +77,10 @@ impl Index {
         let words = text::words(query);
         let mut corrected: Vec<Option<String>> = vec![None; words.len()];
         let mut is_joined = false;
-        for (place, word) in words.iter().enumerate() {
+        for (position, word) in words.iter().enumerate() {
             // The second half of a word that was written as two.
             if std::mem::take(&mut is_joined) {
-                corrected[place] = Some(String::new());
+                corrected[position] = Some(String::new());
                 continue;
             }
             if corrected.iter().flatten().count() == MOST_WORDS {
@@ -89,10 +89,10 @@ impl Index {
             let letters = word.chars().count();
             let is_plain = word.chars().all(char::is_alphabetic);
             if is_plain && (SHORTEST..=LONGEST).contains(&letters) && !self.is_word(word)? {
-                if let Some(joined) = self.joined_words(word, words.get(place + 1))? {
-                    (corrected[place], is_joined) = (Some(joined), true);
+                if let Some(joined) = self.joined_words(word, words.get(position + 1))? {
+                    (corrected[position], is_joined) = (Some(joined), true);
                 } else {
-                    corrected[place] = self.correction(&words, place)?;
+                    corrected[position] = self.correction(&words, position)?;
                 }
             }
         }
@@ -122,17 +122,17 @@ impl Index {
         Ok(is_one.then_some(joined))
     }
 
-    /// Returns what a word that no title has probably is.
-    fn correction(&self, words: &[String], place: usize) -> Result<Option<String>> {
-        let word = &words[place];
-        let mut candidates = self.joined(words, place)?;
+    /// Returns the likely form of a word that no title has.
+    fn correction(&self, words: &[String], position: usize) -> Result<Option<String>> {
+        let word = &words[position];
+        let mut candidates = self.joined(words, position)?;
         if candidates.is_empty() {
             candidates = self.similar(word)?;
             candidates.extend(self.cut(word)?);
         }
         candidates.sort_by(Candidate::better_first);
         candidates.truncate(MOST_CANDIDATES);
-        let others = words.iter().enumerate().filter(|&(other, _)| other != place).map(|(_, other)| other);
+        let others = words.iter().enumerate().filter(|&(other, _)| other != position).map(|(_, other)| other);
         let mut known = Vec::new();
         for other in others {
             if known.len() < MOST_OTHERS && self.is_word(other)? {
@@ -155,10 +155,10 @@ impl Index {
     }
 
     /// Returns the word joined with the one before or after it, if titles have that.
-    fn joined(&self, words: &[String], place: usize) -> Result<Vec<Candidate>> {
-        let word = &words[place];
-        let before = place.checked_sub(1).map(|before| format!("{}{word}", words[before]));
-        let after = words.get(place + 1).map(|after| format!("{word}{after}"));
+    fn joined(&self, words: &[String], position: usize) -> Result<Vec<Candidate>> {
+        let word = &words[position];
+        let before = position.checked_sub(1).map(|before| format!("{}{word}", words[before]));
+        let after = words.get(position + 1).map(|after| format!("{word}{after}"));
         let mut candidates = Vec::new();
         for joined in before.into_iter().chain(after).filter(|joined| joined.chars().all(char::is_alphabetic)) {
             let terms = text::terms(&joined, self.fusion.analysis);

@@ -9,7 +9,7 @@ use crate::error::Result;
 /// The number of titles that get a second look.
 pub(crate) const LOOKED_AT: usize = 100;
 
-/// What each kind of evidence in a title adds to its fused score; or, as weights, what it can add.
+/// The contribution of each kind of evidence in a title to its fused score; or, as weights, the most that it can contribute.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TitleMatch {
@@ -26,6 +26,12 @@ pub struct TitleMatch {
 impl TitleMatch {
     /// The default weights, next to a cosine with weight 1 (docs/explanation/defaults.md).
     pub(crate) const WEIGHTS: TitleMatch = TitleMatch { numbers: 0.1, pairs: 0.03, head: 0.05 };
+
+    /// Returns each times `weight`.
+    pub(crate) fn scaled(self, weight: f32) -> TitleMatch {
+        let TitleMatch { numbers, pairs, head } = self;
+        TitleMatch { numbers: numbers * weight, pairs: pairs * weight, head: head * weight }
+    }
 
     /// Returns the sum.
     pub fn sum(&self) -> f32 {
@@ -54,7 +60,7 @@ pub(crate) struct QueryMatch {
     terms: Vec<String>,
     /// The idf of each.
     idf: Vec<f32>,
-    /// Those of them that are numbers.
+    /// The terms that are numbers.
     numbers: Vec<usize>,
     /// The pairs of neighbours.
     pairs: Vec<(usize, usize)>,
@@ -79,11 +85,11 @@ impl QueryMatch {
     ) -> Result<QueryMatch> {
         let (mut words, mut terms, mut sequence) = (WordBuffer::default(), Vec::<String>::new(), Vec::new());
         for_each_term(query, analysis, &mut words, |term| {
-            let place = terms.iter().position(|known| known == term).unwrap_or_else(|| {
+            let number = terms.iter().position(|known| known == term).unwrap_or_else(|| {
                 terms.push(term.to_owned());
                 terms.len() - 1
             });
-            sequence.push(place);
+            sequence.push(number);
         });
         let numbers = (0..terms.len()).filter(|&term| is_number(&terms[term])).collect();
         let pairs = sequence.windows(2).map(|pair| (pair[0], pair[1])).collect();
@@ -97,19 +103,20 @@ impl QueryMatch {
         Ok(QueryMatch { analysis, weights, terms, idf, numbers, pairs, head })
     }
 
-    /// Returns what a title has of the query, and its coverage: the share of the query's terms that it has, by their idf.
+    /// Returns the evidence that a title has for the query, and its coverage: the share of the query's terms that it has, by
+    /// their idf.
     pub(crate) fn compare(&self, title: &str, scratch: &mut Scratch) -> (TitleMatch, f32) {
         let Scratch { words, found } = scratch;
         found.clear();
         found.resize(self.terms.len(), false);
         let (mut pairs, mut before) = (0, None);
         for_each_term(title, self.analysis, words, |term| {
-            let place = self.terms.iter().position(|known| known == term);
-            if let Some(place) = place {
-                found[place] = true;
-                pairs += before.map_or(0, |before| usize::from(self.pairs.contains(&(before, place))));
+            let number = self.terms.iter().position(|known| known == term);
+            if let Some(number) = number {
+                found[number] = true;
+                pairs += before.map_or(0, |before| usize::from(self.pairs.contains(&(before, number))));
             }
-            before = place;
+            before = number;
         });
         let mut has_head = false;
         if let Some(head) = &self.head {
@@ -164,7 +171,7 @@ fn for_each_head(text: &str, analysis: Analysis, words: &mut WordBuffer, mut hea
 mod tests {
     use super::*;
 
-    const BOTH: Analysis = Analysis { stem: true, split: true };
+    const BOTH: Analysis = Analysis::USUAL;
 
     fn heads(text: &str) -> Vec<String> {
         let mut heads = Vec::new();

@@ -13,12 +13,12 @@ use crate::map::Map;
 
 /// The table of the titles.
 pub(crate) const TITLES_FILE: &str = "titles.tsv";
-/// Where each line of it begins.
+/// The file of the start of each line.
 pub(crate) const OFFSETS_FILE: &str = "titles.offsets";
 /// The header, as in a table of titles (docs/reference/tables.md). More columns may follow.
 pub(crate) const HEADER: &str = "id\ttitle\n";
 
-/// Appends a title's line to a table. `rest` is what follows the title: a tab and a value for each stored field.
+/// Appends a title's line to a table. `rest` is the rest of the line: a tab and a value for each stored field.
 pub(crate) fn write_line(table: &mut String, id: &str, title: &str, rest: &str) -> Result<()> {
     match [id, title].into_iter().find(|field| field.contains(['\t', '\n'])) {
         None => table.extend([id, "\t", title, rest, "\n"]),
@@ -37,7 +37,7 @@ pub(crate) fn bad_title(found: &str) -> Error {
 pub(crate) struct TitleLines {
     /// The table: the header, then for each title `id`, a tab, `title`, the stored fields, a line end.
     table: Shared<u8>,
-    /// Where each line begins, and where the last one ends.
+    /// The start of each line, and the end of the last one.
     starts: Shared<u64>,
     /// The names of the stored fields.
     fields: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The values of the stored fields.
+    /// Returns the values of the stored fields.
     pub(crate) fn values(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.rest.split('\t').skip(1)
     }
@@ -119,7 +119,7 @@ impl TitleLines {
         Ok(TitleLines { table, starts, fields })
     }
 
-    /// Where each line begins, and where the last one ends.
+    /// Returns the start of each line, and the end of the last one.
     pub(crate) fn starts(&self) -> &[u64] {
         &self.starts
     }
@@ -138,12 +138,12 @@ impl TitleLines {
         self.get(position).map_or("", |line| line.title)
     }
 
-    /// The names of the stored fields.
+    /// Returns the names of the stored fields.
     pub(crate) fn fields(&self) -> &[String] {
         &self.fields
     }
 
-    /// The line of a title; `None` if there is none, or if the files are damaged.
+    /// Returns the line of a title; `None` if there is none, or if the files are damaged.
     pub(crate) fn get(&self, position: u32) -> Option<Line<'_>> {
         let line = std::str::from_utf8(self.bytes(position)?.strip_suffix(b"\n")?).ok()?;
         let (id, rest) = line.split_once('\t')?;
@@ -151,7 +151,7 @@ impl TitleLines {
         Some(Line { id, title, rest })
     }
 
-    /// What is at the place of a title's line, whatever it is.
+    /// Returns the bytes at the place of a title's line, unchecked.
     pub(crate) fn bytes(&self, position: u32) -> Option<&[u8]> {
         let at = |line: usize| usize::try_from(*self.starts.get(line)?).ok();
         self.table.get(at(position as usize)?..at(position as usize + 1)?)

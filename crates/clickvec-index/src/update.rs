@@ -1,4 +1,4 @@
-//! Changing an index: titles are added, replaced and deleted in one step, and what was left behind is cleared away.
+//! Updates of an index: titles are added, replaced and deleted in one step, and deleted ones are cleared away.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::segment::complete::{Recipe, complete};
 ///
 /// # Errors
 ///
-/// Those of [`IndexBuilder::add`]. Whatever was in the place is then untouched.
+/// Those of [`IndexBuilder::add`]. An index at the path is then untouched.
 pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: VectorFormat) -> Result<BuiltIndex> {
     builder.finish_with(|folder| complete(folder, &Recipe::new(model, fusion, format)))
 }
@@ -33,26 +33,24 @@ pub fn finish(builder: IndexBuilder, model: &Model, fusion: &Fusion, format: Vec
 /// An update of an index. Nothing of it is seen before [`Updater::commit`], and all of it afterwards; if it is dropped or
 /// killed earlier, the index stays as it was.
 ///
-/// While it lives, no one else can change the index; searches go on.
+/// While it lives, no other process can change the index; searches go on.
 pub struct Updater {
     path: PathBuf,
     index: Index,
     changes: Changes,
     number: u64,
     builder: Option<IndexBuilder>,
-    /// What happened last to each id.
+    /// The last change of each id.
     last: HashMap<String, Last>,
     puts: u64,
     _claim: Claim,
 }
 
-/// What happened last to an id.
+/// The last change of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
     /// It was added or replaced.
     Put,
-    /// It was added or replaced, but the model knows none of its words, so that it cannot be found.
-    LeftOut,
     Deleted,
 }
 
@@ -66,10 +64,10 @@ pub struct Updated {
     pub replaced: u64,
     /// Titles that were deleted.
     pub deleted: u64,
-    /// Titles that were left out because the model knows none of their words.
-    pub left_out: u64,
-    /// Those of them in whose place the index had a title, which is found no more.
-    pub lost: u64,
+    /// Added titles without a vector, because the model knows none of their words. Words find them.
+    pub without_vector: u64,
+    /// Those of them that have no words either. Nothing finds them but their ids.
+    pub without_words: u64,
     /// Ids to delete that the index did not have.
     pub missing: u64,
     /// The first of these ids in the order of their bytes, at most [`Updated::MISSING_IDS`].
@@ -82,7 +80,7 @@ pub struct Updated {
     pub fingerprint: String,
     /// Whether [`compact`] would make searches faster or the index much smaller.
     pub is_worth_compacting: bool,
-    /// Whether so much was left behind that it should not wait: more than 64 segments, or more than half of the titles.
+    /// Whether compaction should not wait: more than 64 segments, or more than half of the titles deleted.
     pub is_compaction_overdue: bool,
 }
 
@@ -92,7 +90,7 @@ impl Updated {
 }
 
 impl Updater {
-    /// An update of the index at `path`, begun.
+    /// Begins an update of the index at `path`.
     ///
     /// # Errors
     ///
@@ -109,7 +107,7 @@ impl Updater {
         Ok(Updater { path, index, changes, number, builder: None, last, puts: 0, _claim: claim })
     }
 
-    /// The index as it was before the update.
+    /// Returns the index as it was before the update.
     pub fn before(&self) -> &Index {
         &self.index
     }
@@ -122,7 +120,7 @@ impl Updater {
     pub fn put(&mut self, document: &Document) -> Result<()> {
         let stored = self.index.stored_fields();
         if let Some(unknown) = document.fields.keys().find(|name| !stored.contains(name)) {
-            return Err(unknown_field(unknown, stored));
+            return Err(unknown_field("fields", unknown, stored));
         }
         let values: Vec<&str> =
             stored.iter().map(|name| document.fields.get(name).map_or("", String::as_str)).collect();
@@ -133,10 +131,9 @@ impl Updater {
                 empty.insert(IndexBuilder::segment(&self.index.model.model, &folder, stored)?)
             }
         };
-        let known = self.index.model.model.dictionary().knows_a_word(&document.title);
         builder.add_with_fields(Title { id: document.id.clone(), title: document.title.clone() }, &values)?;
         self.puts += 1;
-        self.last.insert(document.id.clone(), if known { Last::Put } else { Last::LeftOut });
+        self.last.insert(document.id.clone(), Last::Put);
         Ok(())
     }
 
@@ -163,7 +160,7 @@ impl Updater {
                 Some(Segment::open(&Folder::open(&path.join(&name))?)?)
             }
         };
-        let [mut added, mut replaced, mut deleted, mut left_out, mut lost] = [0u64; 5];
+        let [mut added, mut replaced, mut deleted] = [0u64; 3];
         let mut missing: Vec<&String> = Vec::new();
         for (id, last) in &last {
             let was = index.find(id);
@@ -173,10 +170,6 @@ impl Updater {
             match (last, was) {
                 (Last::Put, None) => added += 1,
                 (Last::Put, Some(_)) => replaced += 1,
-                (Last::LeftOut, was) => {
-                    left_out += 1;
-                    lost += u64::from(was.is_some());
-                }
                 (Last::Deleted, Some(_)) => deleted += 1,
                 (Last::Deleted, None) => missing.push(id),
             }
@@ -203,8 +196,8 @@ impl Updater {
             added,
             replaced,
             deleted,
-            left_out,
-            lost,
+            without_vector: built.as_ref().map_or(0, |built| built.without_vector),
+            without_words: built.as_ref().map_or(0, |built| built.without_words),
             missing: missing.len() as u64,
             missing_ids: missing.into_iter().take(Updated::MISSING_IDS).cloned().collect(),
             titles: (all - dead) as u64,

@@ -1,4 +1,4 @@
-//! How each part of an index finds titles, scores one and describes itself.
+//! The parts of an index: how each finds titles, scores one and describes itself.
 //!
 //! A new part is a name in [`Part`], its files in `parts/` and its [`Finder`] here.
 
@@ -16,7 +16,7 @@ use crate::open::{Index, Opened};
 use crate::part::Part;
 use crate::parts::vectors::Reach;
 
-/// How a part finds titles, scores one, and describes itself.
+/// A part of an index that finds titles, scores one, and describes itself.
 pub(crate) trait Finder: Sync {
     /// Returns whether an index with this fusion has the part.
     fn is_in(&self, _: &Fusion) -> bool {
@@ -47,7 +47,7 @@ pub(crate) trait Finder: Sync {
 /// may.
 pub(crate) type Allowed = Option<Vec<u64>>;
 
-/// What a part is searched for.
+/// The input of a part's search.
 pub(crate) struct Question<'a> {
     pub(crate) text: &'a str,
     /// The model's vector of the query; `None` if it has none, or if it is not needed.
@@ -56,7 +56,7 @@ pub(crate) struct Question<'a> {
     pub(crate) teacher: Option<&'a [f32]>,
     /// The number of titles to find.
     pub(crate) k: usize,
-    /// How many of the lists of vectors are searched.
+    /// The lists of vectors to search.
     pub(crate) reach: Reach,
     /// For each segment, the titles that may be found.
     pub(crate) allowed: &'a [Allowed],

@@ -19,23 +19,20 @@ impl Finder for ByTeacher {
     }
 
     fn search(&self, index: &Index, question: &Question<'_>) -> Result<Vec<Hit>> {
-        let Some(teacher) = &index.fusion.teacher else { return Ok(Vec::new()) };
         let Some(vector) = question.teacher else { return Ok(Vec::new()) };
         question.over_segments(index, |opened, allowed| {
             let scope = Scope { allowed: allowed.as_deref(), blocks: None };
-            let vectors = opened.teacher_vectors(teacher)?;
+            let vectors = opened.teacher_vectors()?;
             Ok(vectors.search_in(vector, question.k, &scope, &mut SearchScratch::default())?.to_vec())
         })
     }
 
     fn scores(&self, index: &Index, question: &Question<'_>, positions: &[u32]) -> Result<Vec<f32>> {
-        let Some((teacher, vector)) = index.fusion.teacher.as_ref().zip(question.teacher) else {
-            return Ok(vec![0.0; positions.len()]);
-        };
-        by_segment(index, positions, |opened, here| opened.teacher_vectors(teacher)?.scores(vector, here))
+        let Some(vector) = question.teacher else { return Ok(vec![0.0; positions.len()]) };
+        by_segment(index, positions, |opened, here| opened.teacher_vectors()?.scores(vector, here))
     }
 
-    /// 0 if the query or the title has no vector.
+    /// Returns 0 if the query has no vector.
     fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
         let teacher = index.fusion.teacher.as_ref();
         teacher.map_or(Ok(0.0), |teacher| teacher.score(query, title))

@@ -28,7 +28,7 @@ impl Finder for ByVectors {
         by_segment(index, positions, |opened, here| opened.segment.vectors.index.scores(vector, here))
     }
 
-    /// 0 if the model knows no word of the query, whose vector then means nothing.
+    /// Returns 0 if the model knows no word of the query, whose vector then means nothing.
     fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
         if !index.model.model.dictionary().knows_a_word(query) {
             return Ok(0.0);
@@ -45,7 +45,7 @@ impl Finder for ByVectors {
     }
 }
 
-/// Returns how vectors are searched.
+/// Describes the search of vectors.
 fn search_facts(vectors: &Vectors) -> VectorSearch {
     match &vectors.lists {
         None => VectorSearch::Exact,

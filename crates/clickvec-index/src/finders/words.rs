@@ -36,7 +36,7 @@ impl Finder for ByWords {
         by_segment(index, positions, |opened, here| opened.segment.words.scores(&terms, here, &statistics))
     }
 
-    /// The sum of what the words add, nearly to the last bit that of a search.
+    /// Returns the sum of the words' shares, nearly to the last bit the score of a search.
     fn score(&self, index: &Index, query: &str, title: &str) -> Result<f32> {
         Ok(index.word_shares(query, title)?.iter().map(|word| word.share).sum())
     }
@@ -59,7 +59,7 @@ impl Index {
         Statistics::new(segments, self.fusion.bm25)
     }
 
-    /// Returns what each distinct word of a query adds to the BM25 of a title.
+    /// Returns the contribution of each distinct word of a query to the BM25 of a title.
     pub(crate) fn word_shares(&self, query: &str, title: &str) -> Result<Vec<WordShare>> {
         let (analysis, statistics) = (self.fusion.analysis, self.statistics());
         let Statistics { titles, tokens, .. } = statistics;

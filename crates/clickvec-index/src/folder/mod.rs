@@ -1,4 +1,4 @@
-//! An index as a folder of files. This module makes sure that the files are whole; what is in them is up to others.
+//! An index as a folder of files. This module makes sure that the files are complete; their contents are up to others.
 //!
 //! `manifest.json` names the parts of the index, and for each part its kind and its files with their lengths and
 //! checksums. Its field `about` holds what must be known before reading them.
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
+pub use clickvec_tables::outputs::INDEX_MANIFEST as MANIFEST;
 use clickvec_tables::shown::shortened;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -26,8 +27,6 @@ pub(crate) use {read::Folder, write::is_update_file};
 /// The version of the folder's format, `format` in the manifest.
 const FORMAT: u32 = 1;
 const KIND: &str = "index";
-/// The file of a folder that lists its parts.
-pub const MANIFEST: &str = "manifest.json";
 /// The file of the model that made the vectors.
 pub(crate) const MODEL_FILE: &str = "model.safetensors";
 /// A bound on the size of a manifest, which usually has a few thousand bytes.
@@ -43,7 +42,7 @@ const KNOWN: [(&str, &[&str]); 12] = [
     ("fusion", &["json"]),
     ("confidence", &["json"]),
     ("trigrams", &["lists"]),
-    ("teacher", &["ranker", "transformer", "vectors"]),
+    ("teacher", &["transformer", "vectors"]),
     ("canaries", &["json"]),
     ("shard", &["json"]),
     ("changes", &["segments"]),
@@ -56,8 +55,8 @@ pub(crate) struct About {
     pub(crate) model: String,
     /// The number of titles that can be found.
     pub(crate) titles: u64,
-    /// The number of titles that were left out because the model knows none of their words.
-    pub(crate) left_out: u64,
+    /// The number of titles without a vector, because the model knows none of their words.
+    pub(crate) without_vector: u64,
     /// The size of a vector.
     pub(crate) dimension: usize,
     /// The column that the titles' texts come from.
@@ -144,6 +143,10 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     if found != parsed.fingerprint {
         return Err(damaged(&manifest, format!("the fingerprint {}", shortened(&parsed.fingerprint)), found));
     }
+    let names = parsed.contents.parts.values().flat_map(|part| part.files.keys());
+    if let Some(outside) = names.into_iter().find(|name| !is_inside(name)) {
+        return Err(malformed(&manifest, "names of files in this folder", format!("`{}`", shortened(outside))));
+    }
     let is_known = |name: &str, kind: &str| KNOWN.iter().any(|(known, kinds)| *known == name && kinds.contains(&kind));
     match parsed.contents.parts.iter().find(|(name, part)| !is_known(name, &part.kind)) {
         None => Ok(parsed),
@@ -153,6 +156,11 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
             Err(error.help("use a newer clickvec, or make the index anew").at(&manifest))
         }
     }
+}
+
+/// Returns whether the name of a file, which may lead through folders, stays inside the folder that it is joined to.
+fn is_inside(name: &str) -> bool {
+    !name.contains(['\\', '\0']) && name.split('/').all(|part| !["", ".", ".."].contains(&part))
 }
 
 fn fingerprint(contents: &impl Serialize) -> String {

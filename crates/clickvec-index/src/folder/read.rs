@@ -118,7 +118,7 @@ impl Folder {
     }
 }
 
-/// What helps where there is no index.
+/// The help where there is no index.
 const NO_INDEX: &str = "make one with `clickvec index`";
 
 fn no_manifest(path: &Path) -> Error {

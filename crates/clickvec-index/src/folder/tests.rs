@@ -18,10 +18,10 @@ fn write(path: &Path, titles: &str) -> Result<String> {
 }
 
 fn about(titles: u64) -> About {
-    About { model: "m".to_owned(), titles, left_out: 0, dimension: 4, field: "title".to_owned() }
+    About { model: "m".to_owned(), titles, without_vector: 0, dimension: 4, field: "title".to_owned() }
 }
 
-/// A folder to write to, and an index in it.
+/// Returns a folder to write to, and an index in it.
 fn made() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
@@ -29,7 +29,7 @@ fn made() -> (tempfile::TempDir, std::path::PathBuf) {
     (folder, path)
 }
 
-/// The kind of an error, with what was expected and found.
+/// Returns the kind of an error, with what was expected and found.
 #[track_caller]
 fn fault<T>(result: Result<T>) -> (ErrorKind, String, String) {
     let error = result.map(drop).unwrap_err();
@@ -125,7 +125,7 @@ fn parts_that_are_not_known() {
     assert_eq!((folder.version(), folder.parts().len()), ("9", 2));
 }
 
-/// Whether they open, and what they are if they do not.
+/// Tests whether they open, and their errors if they do not.
 #[test]
 fn manifests_of_other_kinds_versions_and_lengths() {
     let (_folder, path) = made();

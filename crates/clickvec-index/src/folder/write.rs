@@ -12,7 +12,7 @@ use super::read::read_manifest;
 use super::{About, Contents, FileEntry, Files, Hashing, KIND, MANIFEST, Manifest, parse};
 use crate::error::{Error, Result};
 
-/// What messages call the folder.
+/// The folder's name in messages.
 const FOLDER: &str = "an index";
 
 /// A writer of an index, or of a segment of an update. If dropped before it is finished, it removes its files and leaves what is at
@@ -132,17 +132,18 @@ fn names(path: &Path) -> Option<HashSet<String>> {
     (known.kind == KIND).then(|| names.chain([MANIFEST.to_owned()]).chain(abandoned(path)).collect())
 }
 
-/// What updates of an index begin their files and folders with.
+/// The prefix of the files and folders of updates.
 pub const CHANGES: &str = "changes-";
 
-/// What an update that was killed may have left in an index.
+/// Returns the files and folders that a killed update may have left in an index.
 fn abandoned(path: &Path) -> Vec<String> {
     let names = std::fs::read_dir(path).into_iter().flatten().flatten();
     let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| is_update_file(name)).collect()
 }
 
-/// Whether an update may have made a file or folder of this name: `changes-000001.json`, `changes-000001` or a temporary one.
+/// Returns whether an update may have made a file or folder of this name: `changes-000001.json`, `changes-000001` or a temporary
+/// one.
 pub(crate) fn is_update_file(name: &str) -> bool {
     let is_number = |rest: &str| {
         let number = rest.strip_suffix(".json").unwrap_or(rest);

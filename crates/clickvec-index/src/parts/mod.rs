@@ -1,4 +1,4 @@
-//! What the parts of an index keep, each in a file or folder of its own: how it is written and opened.
+//! The files of an index's parts: how they are written and opened.
 
 pub(crate) mod teacher;
 pub(crate) mod trigrams;

@@ -1,7 +1,6 @@
-//! The trigrams of an index: the cosine of letter trigrams, as a fusion with the ranker `trigram` has it.
+//! The trigrams of an index: the cosine of letter trigrams, as the ranker `trigram` has it.
 //!
-//! Idf is that of the titles with which the fusion was fitted. An update changes no idf, so that all segments score alike and
-//! the fitted weights stay true.
+//! Idf is that of the titles that the index was made of. An update changes no idf, so that all segments score alike.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::error::{Result, malformed};
 use crate::folder::{Folder, FolderWriter};
 use crate::titles::TitleLines;
 
-/// Where the list of each trigram begins.
+/// The file of the start of each trigram's list.
 pub(crate) const STARTS_FILE: &str = "trigrams.starts";
 /// The titles of all lists.
 const TITLES_FILE: &str = "trigrams.titles";
@@ -55,7 +54,7 @@ pub(crate) fn open_lists(folder: &Folder, titles: usize) -> Result<Option<Trigra
     TrigramLists::from_parts(starts, all, lengths).map(Some).ok_or_else(|| bad("none".to_owned()))
 }
 
-/// Writes the lists of the trigrams and, in the first segment, what they weigh.
+/// Writes the lists of the trigrams and, in the first segment, their weights.
 pub(crate) fn write(
     folder: &mut FolderWriter,
     ranker: &LetterTrigrams,
@@ -76,7 +75,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Returns what is wrong with the places of lists that have so many entries in all.
+/// Returns the fault of the starts of lists that have this many entries in all.
 fn bad_places(starts: &[u64], entries: usize) -> Option<String> {
     let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return Some("none".to_owned()) };
     if let Some(pair) = starts.windows(2).find(|pair| pair[0] > pair[1]) {

@@ -1,4 +1,4 @@
-//! Queries made from the titles: some are kept with their answers, others say how many lists a search must look at.
+//! Queries made from the titles: some are stored with their answers, others determine how many lists a search must compare.
 
 use clickvec::index::Hit;
 use clickvec::internals::index::{Blocks, Scope};
@@ -15,21 +15,21 @@ use crate::titles::TitleLines;
 
 pub(crate) const CANARIES_FILE: &str = "canaries.json";
 
-/// The number of queries that an index keeps.
+/// The number of queries that an index stores.
 const KEPT: usize = 8;
 /// The number of titles of each answer.
 const ANSWERS: usize = 3;
-/// The number of queries that say how many lists to look at.
+/// The number of queries that determine how many lists to search.
 const TUNING: usize = 256;
 /// The number of best titles that should be found, and the share of them that is enough. What people type finds more: it is
 /// nearer to some titles than words that were picked from a title.
 const TUNED_K: usize = 10;
 const ENOUGH: f64 = 0.965;
-/// The first gap that is tried, and how many times as large the next is.
+/// The first gap to try, and the factor of each next one.
 const GAPS: (f32, f32) = (0.1, 1.12);
-/// A search looks at this share of the lists at most, unless that is not enough, and how many times as many are tried next.
+/// The largest share of the lists to search, unless that is not enough: then a quarter more are tried at a time.
 const MOST: f64 = 0.05;
-/// If this share of the queries look at as many lists as they may, more lists are allowed instead of a larger gap.
+/// If this share of the queries search as many lists as they may, more lists are allowed instead of a larger gap.
 const CAPPED: f64 = 0.25;
 /// The most that a score may differ on another processor.
 const TOLERANCE: f32 = 1e-3;
@@ -44,10 +44,11 @@ pub(crate) struct Canary {
     words: Vec<f32>,
 }
 
-/// Finds out how many lists a search must look at.
+/// Measures the number of lists that a search must compare.
 pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) -> Result<()> {
     let Some(lists) = &mut vectors.lists else { return Ok(()) };
-    let queries = titles.queries(TUNING);
+    let mut queries = titles.queries(TUNING);
+    queries.retain(|query| model.dictionary().knows_a_word(query));
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
     let all = lists.header.blocks.len() - 1;
@@ -79,7 +80,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
     }
 }
 
-/// Asks the queries that an index keeps.
+/// Answers the queries that an index stores.
 pub(super) fn ask(
     vectors: &Vectors,
     words: &Words,
@@ -91,22 +92,26 @@ pub(super) fn ask(
 }
 
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {
-    let vector = model.embedder(Side::Query).embed(&[&query]);
-    let by_vectors = vectors.search(&vector, ANSWERS, Reach::Nearest, None)?;
+    let by_vectors = if model.dictionary().knows_a_word(&query) {
+        let vector = model.embedder(Side::Query).embed(&[&query]);
+        vectors.search(&vector, ANSWERS, Reach::Nearest, None)?
+    } else {
+        Vec::new()
+    };
     let statistics = Statistics::new(vec![words], bm25);
     let by_words = words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)?;
     let scores = |hits: Vec<Hit>| hits.iter().map(|hit| hit.score).collect();
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })
 }
 
-/// Writes the queries that an index keeps.
+/// Writes the queries that an index stores.
 pub(super) fn write(folder: &mut FolderWriter, canaries: Vec<Canary>) -> Result<()> {
     folder.json(CANARIES_FILE, &canaries)?;
     folder.part("canaries", "json", &[CANARIES_FILE]);
     Ok(())
 }
 
-/// Asks the kept queries again, and returns their number.
+/// Repeats the stored queries, and returns their number.
 pub(crate) fn check(canaries: &[Canary], segment: &super::Segment, bm25: Bm25, model: &Model) -> Result<usize> {
     for canary in canaries {
         let found = answer(canary.query.clone(), &segment.vectors, &segment.words, bm25, model)?;
@@ -127,7 +132,7 @@ pub(crate) fn check(canaries: &[Canary], segment: &super::Segment, bm25: Bm25, m
     Ok(canaries.len())
 }
 
-/// The first index at which two lists of scores differ, and both scores there.
+/// Returns the first index at which two lists of scores differ, and both scores there.
 fn difference(found: &[f32], expected: &[f32]) -> Option<(usize, Option<f32>, Option<f32>)> {
     let scores = |index: usize| (index, found.get(index).copied(), expected.get(index).copied());
     let is_near = |(_, a, b): &(usize, Option<f32>, Option<f32>)| match (a, b) {

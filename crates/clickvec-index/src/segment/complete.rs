@@ -2,6 +2,7 @@
 
 use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
+use clickvec::train::Accents;
 use clickvec_eval::internals::LetterTrigrams;
 
 use super::canaries;
@@ -11,22 +12,23 @@ use crate::confidence::Confidence;
 use crate::error::Result;
 use crate::folder::FolderWriter;
 use crate::fusion::Fusion;
+use crate::part::Part;
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams;
 use crate::parts::vectors::{MANY_VECTORS, Rounded, VectorFormat};
 use crate::parts::words::{self, Words};
 use crate::titles::{OFFSETS_FILE, TITLES_FILE, TitleLines};
 
-/// What a segment is made with.
+/// The settings of a segment.
 pub(crate) struct Recipe<'a> {
     pub(crate) model: &'a Model,
-    /// How to fuse, for the first segment of an index.
+    /// The fusion, for the first segment of an index.
     pub(crate) fusion: Option<&'a Fusion>,
-    /// The trigrams of the fusion, for any segment.
+    /// The trigrams of the fusion, for any segment; those that are not there yet are learnt from the titles of the first.
     pub(crate) trigrams: Option<&'a LetterTrigrams>,
     /// The teacher of the fusion, for any segment.
     pub(crate) teacher: Option<&'a Teacher>,
-    /// What is done to the words of the titles.
+    /// The changes to the words of the titles.
     pub(crate) analysis: Analysis,
     pub(crate) format: VectorFormat,
     /// The number of vectors from which on they are put into lists.
@@ -64,7 +66,10 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
     folder.part("words", "tantivy", &word_files);
     canaries::tune(&mut vectors, &titles, model)?;
     columns.write(folder)?;
-    if let Some(ranker) = recipe.trigrams {
+    let learns = recipe.trigrams.is_none() && recipe.fusion.is_some_and(|fusion| fusion.weight(Part::Trigrams) > 0.0);
+    let accents = if recipe.analysis.fold { Accents::Fold } else { Accents::Keep };
+    let learnt = learns.then(|| LetterTrigrams::from_titles(titles.texts(), accents)).transpose()?;
+    if let Some(ranker) = recipe.trigrams.or(learnt.as_ref()) {
         trigrams::write(folder, ranker, &titles, recipe.fusion.is_some())?;
     }
     if let Some(teacher) = recipe.teacher {
@@ -92,7 +97,7 @@ mod tests {
     use crate::build::IndexBuilder;
     use crate::facts::{PartFacts, VectorSearch};
     use crate::parts::vectors::ListHeader;
-    use crate::{Condition, Filter, Index, Part, Request};
+    use crate::{Condition, Filter, Index, Request};
 
     fn search_of(index: &Index) -> VectorSearch {
         match index.facts().parts.get(Part::Vectors) {
@@ -107,7 +112,7 @@ mod tests {
         (model, clickvec::tables::read_titles(&testdata.join("shop/titles.tsv"), "title").unwrap().titles)
     }
 
-    /// TitleLines for an index with one column.
+    /// Creates a builder of an index with one column.
     fn builder(model: &Model, titles: &[Title], path: &Path) -> IndexBuilder {
         let mut builder = IndexBuilder::with_fields(model, path, &["round".to_owned()]).unwrap();
         for round in 0..12 {

@@ -21,7 +21,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Those of titles in memory.
+    /// Creates the positions of titles in memory.
     pub(crate) fn new(titles: &TitleLines) -> Ids {
         let hash = |position: u32| titles.get(position).map_or(0, |line| xxh3_64(line.id.as_bytes()));
         let mut entries: Vec<(u64, u32)> =
@@ -32,7 +32,7 @@ impl Ids {
         Ids { hashes: hashes.into(), positions: positions.into() }
     }
 
-    /// Opens those of a segment.
+    /// Opens the positions of a segment.
     pub(crate) fn open(folder: &Folder, titles: usize) -> Result<Ids> {
         let map = folder.map(IDS_FILE)?;
         let found = map.bytes().len();
@@ -54,12 +54,12 @@ impl Ids {
         Some(Ids { hashes, positions: map.numbers(8 * titles..ENTRY_BYTES * titles)? })
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     pub(crate) fn bytes(&self) -> [&[u8]; 2] {
         [bytemuck::cast_slice(&self.hashes), bytemuck::cast_slice(&self.positions)]
     }
 
-    /// The positions of the titles with this id, in order; there are several only while titles of one update are counted.
+    /// Returns the positions of the titles with this id, in order; there are several only while titles of one update are counted.
     pub(crate) fn find(&self, id: &str, titles: &TitleLines) -> Vec<u32> {
         let hash = xxh3_64(id.as_bytes());
         let first = self.hashes.partition_point(|&other| other < hash);

@@ -30,10 +30,10 @@ use ids::Ids;
 /// A segment that was opened.
 pub(crate) struct Segment {
     pub(crate) path: PathBuf,
-    /// What its files are; segments with the same are the same.
+    /// A description of its files; segments with the same one are the same.
     pub(crate) identity: String,
     pub(crate) files: BTreeMap<String, FileEntry>,
-    /// Which files they were on disk when it was opened, by their names.
+    /// The files on disk when it was opened, by their names.
     on_disk: BTreeMap<String, FileId>,
     pub(crate) titles: TitleLines,
     pub(crate) ids: Ids,
@@ -41,16 +41,16 @@ pub(crate) struct Segment {
     pub(crate) words: Words,
     pub(crate) fields: Fields,
     pub(crate) canaries: Vec<Canary>,
-    /// That of the index, in its first segment.
+    /// The fusion of the index, in its first segment.
     pub(crate) fusion: Option<Fusion>,
-    /// That of the index, in its first segment.
+    /// The confidence of the index, in its first segment.
     pub(crate) confidence: Option<Confidence>,
     pub(crate) trigrams: Option<TrigramLists>,
-    /// The vectors of its titles by a transformer, if that is the teacher.
+    /// The vectors of its titles by the teacher.
     pub(crate) teacher: Option<TitleVectors>,
 }
 
-/// Which file it is, whatever its name.
+/// The identity of a file, whatever its name.
 #[derive(Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -58,7 +58,7 @@ struct FileId {
 }
 
 impl FileId {
-    /// That of the file at `path`; `None` if there is none, or the system does not tell.
+    /// Returns that of the file at `path`; `None` if there is none, or the system does not tell.
     #[cfg(unix)]
     fn at(path: &Path) -> Option<FileId> {
         use std::os::unix::fs::MetadataExt as _;
@@ -66,7 +66,7 @@ impl FileId {
         Some(FileId { device: metadata.dev(), number: metadata.ino() })
     }
 
-    /// The system does not tell.
+    /// Returns `None`: the system does not tell.
     #[cfg(not(unix))]
     fn at(_: &Path) -> Option<FileId> {
         None
@@ -80,7 +80,7 @@ impl Segment {
         opened.is_some() && opened == FileId::at(&folder.path().join(name)).as_ref()
     }
 
-    /// Returns what the files of a folder are, without reading them.
+    /// Describes the files of a folder, without reading them.
     pub(crate) fn identity(folder: &Folder) -> String {
         let of = |part: &&str| folder.parts().get(*part).map(|part| format!("{:?}", part.files));
         ["titles", "vectors", "words", "fusion", "confidence", "trigrams", "teacher"].iter().filter_map(of).collect()
@@ -161,10 +161,9 @@ impl Segment {
         Err(mismatch(&self.path.join(trigrams::STARTS_FILE), expected, shown(found)))
     }
 
-    /// Checks that a segment has the vectors of the transformer in the fusion, and of no other.
+    /// Checks that a segment has the vectors of the teacher in the fusion, and of no other.
     fn check_teacher(&self, fusion: &Fusion) -> Result<()> {
-        let transformer = fusion.teacher.as_ref().filter(|teacher| teacher.is_transformer());
-        let expected = transformer.map(|teacher| teacher.fingerprint());
+        let expected = fusion.teacher.as_ref().map(|teacher| teacher.fingerprint());
         let found = self.teacher.as_ref().map(|teacher| teacher.fingerprint.as_str());
         if expected == found {
             return Ok(());

@@ -1,14 +1,11 @@
 //! Words that are analysed before they are compared.
 
 use clickvec::tables::Title;
-use clickvec_eval::internals::save_fusion;
-use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Analysis, Bm25, Fusion, Index, Part, Updater, compact, join};
+use clickvec_index::{Analysis, Fusion, Index, Part, Updater, compact, join};
 
-use crate::trigrams::save;
 use crate::world::{World, build, document, search, word_facts};
 
-const BOTH: Analysis = Analysis { stem: true, split: true };
+const BOTH: Analysis = Analysis::USUAL;
 
 /// The ids that a query finds by words.
 fn by_words(index: &Index, query: &str) -> Vec<String> {
@@ -98,36 +95,19 @@ fn it_survives_updates_compaction_and_joins() {
     compact(&path).unwrap();
     finds(&path);
     let [joined, mixed] = ["joined", "mixed"].map(|name| world.folder.path().join(name));
-    join(std::slice::from_ref(&path), &joined, None, None, None).unwrap();
+    join(std::slice::from_ref(&path), &joined, Ok, None).unwrap();
     finds(&joined);
     let world_index = world.folder.path().join("one");
     let exact = Fusion { analysis: Analysis::EXACT, ..Fusion::default() };
     build(&world_index, &world.model, &world.titles[..9], &exact);
     let both = [path, world_index];
-    let error = join(&both, &mixed, None, None, None).unwrap_err().to_string();
+    let error = join(&both, &mixed, Ok, None).unwrap_err().to_string();
     assert!(error.contains("analysed by `stem,split` (default), found linear of"), "{error}");
-    // Unless somebody says how.
+    // Unless a user chooses.
     for analysis in [BOTH, Analysis::EXACT] {
-        join(&both, &mixed, None, Some(analysis), None).unwrap();
+        join(&both, &mixed, |fusion| Ok(Fusion { analysis, ..fusion }), None).unwrap();
         assert_eq!(word_facts(&Index::open(&mixed).unwrap()).analysis, analysis);
     }
-}
-
-#[test]
-fn a_fitted_fusion_says_how_its_words_are_analysed() {
-    let world = World::new();
-    let folder = world.folder.path().join("kept");
-    std::fs::create_dir_all(&folder).unwrap();
-    save(&folder, FusionMethod::MinMax, &[("bm25:k1=0.5,stem=1", 0.4), ("model", 0.6)]);
-    let path = folder.join("fusion.safetensors");
-    let fusion = Fusion::read(&path, world.model.fingerprint()).unwrap();
-    assert_eq!(fusion.analysis, Analysis { stem: true, split: false });
-    assert_eq!(fusion.bm25, Bm25 { k1: 0.5, b: 0.4 });
-    // One that was fitted without.
-    save_fusion(&path, FusionMethod::MinMax, &[("1.safetensors", 0.6)]).unwrap();
-    assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().analysis, Analysis::EXACT);
-    save(&folder, FusionMethod::MinMax, &[("bm25", 0.4), ("model", 0.6)]);
-    assert_eq!(Fusion::read(&path, world.model.fingerprint()).unwrap().bm25, Bm25 { k1: 0.9, b: 0.4 });
 }
 
 #[test]

@@ -1,25 +1,28 @@
 //! What an index answers, compared with the library's own searches.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clickvec::tables::Title;
-use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker};
+use clickvec_eval::ranker::{self, Corpus};
 use clickvec_index::{
-    Analysis, Bm25, Condition, ErrorKind, Filter, Fusion, FusionFacts, Hit, Index, Mode, Part, Request, TitleMatch,
+    Analysis, Answer, Bm25, Condition, ErrorKind, Filter, Fusion, FusionFacts, FusionMethod, Hit, Index, IndexBuilder,
+    Mode, Part, Pin, RECIPROCAL_RANK_K, Request, TitleMatch, VectorFormat, WordGap, finish,
 };
 
 use crate::world::{
-    MODES, QUERIES, World, adds, all_titles, as_fused, build, field_names, fields, found, search, titles, weights,
-    word_facts,
+    MODES, QUERIES, World, adds, all_titles, as_fused, build, field_names, fields, found, fused_rankers, model, search,
+    titles, weights, word_facts,
 };
 
 #[test]
 fn an_index_in_memory_answers_as_one_on_disk() {
     let world = World::new();
     let (disk, memory) = (world.open(), Index::in_memory(&world.model, world.titles.clone()).unwrap());
-    assert_eq!((memory.facts().titles, memory.facts().left_out), (disk.facts().titles, disk.facts().left_out));
+    assert_eq!(
+        (memory.facts().titles, memory.facts().without_vector),
+        (disk.facts().titles, disk.facts().without_vector)
+    );
     for mode in MODES {
         for query in QUERIES {
             let answer = search(&memory, query, mode, 20);
@@ -33,13 +36,39 @@ fn an_index_in_memory_answers_as_one_on_disk() {
     }
 }
 
+#[test]
+fn titles_without_a_word_that_the_model_knows_are_found_by_words_alone() {
+    let (folder, model) = (tempfile::tempdir().unwrap(), model());
+    let mut all = titles();
+    all.truncate(60);
+    let word = |i: u8| format!("ж{}", char::from_u32(0x430 + u32::from(i)).unwrap());
+    all.extend((0..40).map(|i| Title { id: format!("u{i}"), title: word(i) + " жжж" }));
+    for format in [VectorFormat::F32, VectorFormat::F16, VectorFormat::Int8] {
+        let path = folder.path().join(format.to_string());
+        let mut builder = IndexBuilder::new(&model, &path).unwrap();
+        all.iter().for_each(|title| builder.add(title.clone()).unwrap());
+        let built = finish(builder, &model, &Fusion::default(), format).unwrap();
+        assert_eq!((built.titles, built.without_vector), (100, 40));
+        let index = Index::open(&path).unwrap();
+        // Many of the 60 have a negative cosine, less than that of a title without a vector.
+        let hits = search(&index, "nylon drywall anchor", Part::Vectors, 1000).hits;
+        assert!(hits.len() == 60 && hits.iter().all(|hit| !hit.id.starts_with('u')), "{format}");
+        assert_eq!(search(&index, &word(7), Part::Vectors, 10).hits, []);
+        for mode in [Part::Words.into(), Mode::Fused] {
+            let answer = index.search(&Request::new(word(7), mode)).unwrap();
+            assert_eq!((answer.hits[0].id.as_str(), answer.weak), ("u7", false), "{format}");
+        }
+        assert!(index.check().is_ok());
+    }
+}
+
 /// An index computes in 32 bits and rounds lengths above 40 words; no title of the shop is that long.
 #[test]
 fn words_score_like_our_bm25_at_the_same_parameters() {
     let world = World::new();
     let parameters = [(1.2, 0.75), (0.5, 0.4), (0.9, 0.4), (2.0, 0.0)].map(|(k1, b)| Bm25::new(k1, b).unwrap());
     for (analysis, parameters) in
-        Analysis::ALL.into_iter().flat_map(|analysis| parameters.map(|parameters| (analysis, parameters)))
+        Analysis::all().flat_map(|analysis| parameters.map(|parameters| (analysis, parameters)))
     {
         let path = world.folder.path().join("analysed");
         build(&path, &world.model, &world.titles, &Fusion { analysis, bm25: parameters, ..Fusion::default() });
@@ -112,14 +141,12 @@ fn both_are_fused_as_the_library_fuses() {
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
         assert_eq!((index.facts().fusion.weights, index.fusion()), (fusion.weights, &fusion));
-        let model: Arc<dyn Ranker> = Arc::from(ranker::load(&path.join("model.safetensors")).unwrap());
+        let model = ranker::load(&path.join("model.safetensors")).unwrap();
         let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
-        let bm25: Box<dyn Ranker> = ranker::train("bm25:k1=0.5,stem=1,split=1", &corpus).unwrap();
-        let bm25: Arc<dyn Ranker> = Arc::from(bm25);
-        let fused = ranker::Fusion::new("fusion".to_owned(), vec![(model, 0.7), (bm25, 0.3)], method);
-        let candidates = fused.candidates(&titles).unwrap();
+        let bm25 = ranker::train("bm25:k1=0.5,stem=1,split=1", &corpus).unwrap();
+        let members = [(model.candidates(&titles).unwrap(), 0.7), (bm25.candidates(&titles).unwrap(), 0.3)];
         for query in QUERIES {
-            let expected = candidates.search(query, 10).unwrap();
+            let expected = fused_rankers(&members, method, query, 10);
             let answer = search(&index, query, Mode::Fused, 10);
             assert_eq!(answer.hits.len(), expected.len(), "{query}");
             for (hit, expected) in as_fused(method, &answer.hits, &expected) {
@@ -332,11 +359,98 @@ fn filters_leave_only_what_meets_them() {
         }
         assert!(!found.is_empty() && answer.total < index.facts().titles / 5, "{}", answer.total);
     }
+    let found = |filters: &str| {
+        let filters = Filter::parse_list(filters).unwrap();
+        index.search(&Request::new("oak", Mode::Fused).with_filters(filters)).unwrap()
+    };
+    let alike = ["brand:BRAND 3,price:10..60", "brand=bränd 3,price>=10,price<=60"].map(|filters| found(filters).hits);
+    assert!(alike[0] == alike[1] && !alike[0].is_empty());
+    assert!(found("brand:brand 3,price<48.5").total < found("brand:brand 3,price<=48.5").total);
     let none = index.search(&Request::new("oak", Mode::Fused).with_filters(vec![is("no such")])).unwrap();
     assert_eq!((none.total, none.hits.len()), (0, 0));
     let unknown = Filter { field: "colour".to_owned(), condition: Condition::Is("red".to_owned()) };
     let error = index.search(&Request::new("oak", Mode::Fused).with_filters(vec![unknown])).unwrap_err();
     assert!(error.named_place() == Some("filters") && error.to_string().contains("(`brand`, `price`)"), "{error}");
+}
+
+#[test]
+fn facets_count_the_values_of_all_pages() {
+    let world = World::new();
+    let index = world.open();
+    let facets = field_names();
+    for mode in [Mode::Fused, Mode::Alone(Part::Words)] {
+        let request = Request::new("white seat with kit", mode).with_facets(facets.clone());
+        let answer = index.search(&request.clone().with_k(3)).unwrap();
+        let pages = index.search(&request.with_k(300)).unwrap();
+        assert_eq!(answer.facets, pages.facets);
+        let [brand, price] = &answer.facets[..] else { panic!("{:?}", answer.facets) };
+        assert_eq!((brand.field.as_str(), brand.distinct, brand.range), ("brand", 5, None));
+        for value in &brand.values {
+            let expected = pages.hits.iter().filter(|hit| hit.fields["brand"] == value.value).count();
+            assert_eq!(value.titles, expected as u64, "{value:?}");
+        }
+        assert!(brand.values.is_sorted_by(|a, b| a.titles >= b.titles));
+        let prices = pages.hits.iter().map(|hit| hit.fields["price"].parse::<f64>().unwrap());
+        let range = prices.fold((f64::INFINITY, 0f64), |(least, most), price| (least.min(price), most.max(price)));
+        assert_eq!((price.values.len(), price.range), (20, Some(range)));
+    }
+    let unknown = Request::new("oak", Mode::Fused).with_facets(vec!["colour".to_owned()]);
+    assert_eq!(index.search(&unknown).unwrap_err().named_place(), Some("facets"));
+}
+
+#[test]
+fn boosts_add_a_share_of_their_weight() {
+    let world = World::new();
+    let index = world.open();
+    for mode in [Mode::Fused, Mode::Alone(Part::Vectors)] {
+        let request = Request::new("white seat with kit", mode).with_k(20).with_min_confidence(0.0);
+        let plain = index.search(&request.clone().with_k(300)).unwrap();
+        let boosts = |weight: &str| vec![format!("price:{weight}").parse().unwrap()];
+        let answer = index.search(&request.clone().with_boosts(boosts("10"))).unwrap();
+        let price = |hit: &Hit| hit.fields["price"].parse::<f64>().unwrap();
+        let most = plain.hits.iter().map(price).fold(0.0, f64::max);
+        assert_eq!(price(&answer.hits[0]), most);
+        let first = plain.hits.iter().find(|hit| hit.id == answer.hits[0].id).unwrap();
+        let boost = answer.hits[0].boost.unwrap();
+        assert!((0.9 * 10.0..10.0).contains(&boost) && first.boost.is_none());
+        if mode != Mode::Fused {
+            assert!((answer.hits[0].score - first.score - boost).abs() < 1e-5);
+        }
+        let next = index.search(&request.clone().with_boosts(boosts("10")).with_k(10).with_offset(10)).unwrap();
+        assert_eq!(next.hits, answer.hits[10..]);
+        let cheap = index.search(&request.with_boosts(boosts("-10"))).unwrap();
+        assert!(price(&cheap.hits[0]) < most);
+    }
+    let brand = Request::new("oak", Mode::Fused).with_boosts(vec!["brand:1".parse().unwrap()]);
+    let error = index.search(&brand).unwrap_err();
+    assert!(error.named_place() == Some("boosts") && error.to_string().contains("a field with numbers"), "{error}");
+}
+
+#[test]
+fn pins_put_titles_at_a_rank_and_leave_others_out() {
+    let world = World::new();
+    let index = world.open();
+    let ids = |answer: Answer| answer.hits.into_iter().map(|hit| (hit.id, hit.pinned)).collect::<Vec<_>>();
+    for mode in MODES {
+        let request = Request::new("white seat with kit", mode).with_k(6);
+        let plain = ids(index.search(&request.clone().with_k(8)).unwrap());
+        let id = |rank: usize| plain[rank - 1].0.clone();
+        let far = &world.titles.iter().find(|title| plain.iter().all(|(id, _)| *id != title.id)).unwrap().id;
+        let pins =
+            vec![Pin::new(id(1), None), Pin::new(far, Some(2)), Pin::new(id(5), Some(1)), Pin::new("none", Some(1))];
+        let request = request.with_pins(pins);
+        let answer = ids(index.search(&request).unwrap());
+        let expected =
+            [(id(5), true), (far.clone(), true), (id(2), false), (id(3), false), (id(4), false), (id(6), false)];
+        if mode != Mode::Fused {
+            assert_eq!(answer, expected, "{mode}");
+        }
+        assert_eq!(answer[..2], expected[..2], "{mode}");
+        assert!(answer.iter().all(|(found, _)| *found != id(1)) && answer[2..].iter().all(|(_, pinned)| !pinned));
+        assert_eq!(ids(index.search(&request.clone().with_k(3).with_offset(3)).unwrap()), answer[3..]);
+        let filtered = request.with_filters(Filter::parse_list("brand:no such").unwrap());
+        assert!(index.search(&filtered).unwrap().hits.is_empty());
+    }
 }
 
 #[test]
@@ -375,8 +489,12 @@ fn explanations_give_the_scores_of_the_search() {
         assert_eq!(explained.scores.get(Part::Vectors), Some(&explained.vectors.score));
         assert_eq!(explained.words.iter().map(|word| word.in_query).collect::<Vec<_>>(), [2, 1]);
     }
-    let compared = index.compare("white seat with kit", &hits[0].id, &hits[4].id).unwrap();
-    assert!((compared.units.iter().sum::<f64>() - compared.scores.get(Part::Vectors).unwrap()).abs() < 1e-5);
+    let [above, below] = [0, 4].map(|rank: usize| index.explain("white seat with kit seat", &hits[rank].id).unwrap());
+    let gap = above.gap(&below);
+    let sum = |of: fn(&WordGap<'_>) -> f64| gap.by_word.iter().map(of).sum::<f64>();
+    assert!((sum(|word| word.vectors) - gap.scores.get(Part::Vectors).unwrap()).abs() < 1e-5);
+    assert!((sum(|word| word.words) - gap.scores.get(Part::Words).unwrap()).abs() < 1e-5);
+    assert_eq!(gap.by_word.iter().filter(|word| word.word == "seat").count(), 1);
     assert_eq!(index.explain("seat", "none").unwrap_err().named_place(), Some("id"));
 }
 

@@ -49,7 +49,7 @@ impl Made {
     }
 
     fn join(&self, indexes: &[PathBuf], path: &Path) -> Result<BuiltIndex, Error> {
-        clickvec_index::join(indexes, path, None, None, None)
+        clickvec_index::join(indexes, path, Ok, None)
     }
 
     fn open(&self) -> Result<Index, Error> {
@@ -61,7 +61,7 @@ impl Made {
         fault(self.open())
     }
 
-    /// Changes the text of the manifest and makes its fingerprint match, like somebody who knows the format.
+    /// Changes the text of the manifest and makes its fingerprint match, as a forger could.
     fn forge(&self, change: impl FnOnce(String) -> String) {
         let text = change(fs::read_to_string(self.file("manifest.json")).expect("a manifest"));
         let (head, contents) = text.split_once("\"contents\": ").expect("contents");
@@ -110,7 +110,7 @@ fn there_and_back() {
     let index = made.open().unwrap();
     let ids: Vec<String> = all_titles(&index).into_iter().map(|title| title.id).collect();
     let facts = index.facts();
-    assert_eq!((facts.titles, facts.left_out), (ids.len() as u64, titles().len() as u64 - ids.len() as u64));
+    assert_eq!((facts.titles, ids.len()), (titles().len() as u64, titles().len()));
     let (dimension, fingerprint) = (facts.model.dimension, facts.model.fingerprint.as_str());
     assert_eq!((dimension, fingerprint), (made.model.dimension(), made.model.fingerprint()));
     assert_eq!(index.files().unwrap().parts["vectors"], "f32");
@@ -276,8 +276,8 @@ fn what_cannot_be_saved_leaves_the_old_index() {
     for (number, path) in (1..).zip(&shards) {
         let mut shard =
             IndexBuilder::new(&made.model, path).expect("begun").with_shard(Shard { number, of: 2, titles: 2 });
-        shard.add(unknown[0].clone()).expect("left out");
-        assert_eq!(done(shard, &made.model).expect("a shard may be empty").left_out, 1);
+        shard.add(Title { id: number.to_string(), ..unknown[0].clone() }).expect("added");
+        assert_eq!(done(shard, &made.model).expect("a shard may have unknown titles alone").without_vector, 1);
     }
     assert!(fault(made.join(&shards, &made.index())).contains("found none among 2; is this the right model?"));
     for path in shards {
@@ -375,11 +375,25 @@ fn a_manifest_that_is_none() {
     let other = with(&good.replace("\"index\"", "\"model\"")).1;
     assert!(other.ends_with("expected the manifest of an index, found one of kind `model`"), "{other}");
     for (from, to) in [
-        ("\"left_out\": ", "\"left_out\": 1"),
+        ("\"without_vector\": ", "\"without_vector\": 1"),
         ("\"dimension\": ", "\"dimension\": 1"),
         ("\"version\": \"", "\"version\": \"1"),
     ] {
         assert_eq!(with(&good.replace(from, to)).0, ErrorKind::Damaged, "{to}");
+    }
+}
+
+#[test]
+fn no_file_of_an_index_is_outside_of_it() {
+    for name in
+        ["../outside.tsv", "/etc/passwd", "words/../../outside.tsv", "./titles.tsv", "words//meta.json", "a\\\\b", ""]
+    {
+        let made = make();
+        // The only file of its part, so that the order of names stays.
+        made.forge(|text| text.replacen("\"canaries.json\"", &format!("\"{name}\""), 1));
+        let found = made.fault();
+        assert!(found.contains("expected names of files in this folder, found `"), "{name}: {found}");
+        assert!(clickvec_index::verify(&made.index()).is_err(), "{name}");
     }
 }
 

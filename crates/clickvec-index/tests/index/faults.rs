@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clickvec::model::Model;
-use clickvec_eval::ranker::FusionMethod;
 use clickvec_index::{Analysis, Bm25, ErrorKind, Fusion, Index, Request, Updater};
 
 use crate::world::{MODES, World, build, document, testdata};
@@ -28,7 +27,7 @@ fn files(path: &Path) -> Vec<String> {
 fn look(path: &Path) -> Result<(), String> {
     let index = Index::open(path).map_err(|error| error.to_string())?;
     let told = |error: clickvec_index::Error| error.to_string();
-    // The answers may be wrong as long as nobody has checked.
+    // The answers may be wrong until a check.
     for mode in MODES {
         let _ = index.search(&Request::new("nylon anchor", mode));
     }
@@ -38,7 +37,7 @@ fn look(path: &Path) -> Result<(), String> {
 #[test]
 fn a_changed_byte_in_any_file_is_refused_by_name() {
     let world = World::new();
-    let fusion = crate::trigrams::fused(&world, FusionMethod::MinMax);
+    let fusion = crate::trigrams::fused(clickvec_index::FusionMethod::MinMax);
     build(&world.path, &world.model, &world.titles, &fusion);
     let mut updater = Updater::open(&world.path).unwrap();
     updater.put(&document("new", "nylon drywall anchor of brass", "")).unwrap();
@@ -77,7 +76,7 @@ fn a_changed_byte_in_any_file_is_refused_by_name() {
     look(&world.path).unwrap();
 }
 
-/// Replaces part of a file of an index by as many bytes and makes the manifest's checksums match, like somebody who knows
+/// Replaces part of a file of an index by as many bytes and makes the manifest's checksums match, as a forger who knows
 /// the form. Returns what is said when the index is opened.
 fn forged(path: &Path, name: &str, old: &str, new: &str) -> String {
     let good = fs::read_to_string(path.join(name)).unwrap();
@@ -139,7 +138,7 @@ fn changes_that_no_update_makes_are_refused() {
 #[test]
 fn words_that_were_analysed_otherwise_are_refused() {
     let world = World::new();
-    let fusion = Fusion { analysis: Analysis { stem: true, split: true }, ..Fusion::default() };
+    let fusion = Fusion { analysis: Analysis::USUAL, ..Fusion::default() };
     build(&world.path, &world.model, &world.titles, &fusion);
     let told = forged(&world.path, "fusion.json", "\"stem\": true", "\"stem\":false");
     assert!(told.contains("expected words analysed by `split`, as the fusion says, found `stem,split`"), "{told}");
@@ -185,7 +184,7 @@ fn what_a_killed_update_left_is_cleared_away_by_the_next() {
     crate::world::build(&world.path, &world.model, &world.titles[..50], &Default::default());
     assert!(world.open().facts().titles <= 50);
     assert!(!world.path.join("changes-000009").exists());
-    // One with somebody else's files cannot.
+    // One with files of another program cannot.
     fs::write(world.path.join("words").join("mine"), "").unwrap();
     let builder = clickvec_index::IndexBuilder::new(&world.model, &world.path);
     assert!(builder.is_err_and(|error| error.kind() == ErrorKind::Occupied));
@@ -194,7 +193,7 @@ fn what_a_killed_update_left_is_cleared_away_by_the_next() {
 #[test]
 fn names_that_lead_out_of_the_index_are_refused() {
     let world = World::new();
-    let fusion = crate::trigrams::fused(&world, FusionMethod::MinMax);
+    let fusion = crate::trigrams::fused(clickvec_index::FusionMethod::MinMax);
     build(&world.path, &world.model, &world.titles, &fusion);
     let mut updater = Updater::open(&world.path).unwrap();
     updater.put(&document("new", "nylon drywall anchor", "")).unwrap();
@@ -213,7 +212,7 @@ fn names_that_lead_out_of_the_index_are_refused() {
 fn who_may_read_one_file_may_read_all() {
     use std::os::unix::fs::PermissionsExt as _;
     let world = World::new();
-    let fusion = crate::trigrams::fused(&world, FusionMethod::MinMax);
+    let fusion = crate::trigrams::fused(clickvec_index::FusionMethod::MinMax);
     build(&world.path, &world.model, &world.titles, &fusion);
     let mut updater = Updater::open(&world.path).unwrap();
     updater.put(&document("new", "nylon drywall anchor of brass", "")).unwrap();

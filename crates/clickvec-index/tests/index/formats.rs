@@ -79,7 +79,7 @@ fn a_format_survives_updates_compaction_and_joins() {
         let indexes = [before.path().to_owned()];
         for given in [None, Some(VectorFormat::F32)] {
             let _ = std::fs::remove_dir_all(&joined);
-            join(&indexes, &joined, None, None, given).unwrap();
+            join(&indexes, &joined, Ok, given).unwrap();
             let joined = Index::open(&joined).unwrap();
             assert!(has_new(&joined), "{format}");
             assert_eq!(joined.vector_format(), given.unwrap_or(format));
@@ -117,7 +117,7 @@ fn what_was_rounded_is_not_rounded_again() {
             before = now.facts().fingerprint.clone();
         }
         let joined = world.folder.path().join(format!("again-{format}"));
-        join(&[built.path().to_owned()], &joined, None, None, None).unwrap();
+        join(&[built.path().to_owned()], &joined, Ok, None).unwrap();
         assert!(kept(&Index::open(&joined).unwrap()) == expected, "{format}");
     }
 }
@@ -141,13 +141,13 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     let rounder = make("rounder", true, &fitted, VectorFormat::Int8);
     let unfitted = make("unfitted", true, &Fusion::default(), VectorFormat::F16);
     let joined = path("joined");
-    join(&[first.clone(), same.clone()], &joined, None, None, None).unwrap();
+    join(&[first.clone(), same.clone()], &joined, Ok, None).unwrap();
     let index = Index::open(&joined).unwrap();
     assert_eq!((index.fusion(), index.vector_format()), (&fitted, VectorFormat::F16));
-    let fault = |indexes: &[&std::path::PathBuf], fusion: Option<&Fusion>, format: Option<VectorFormat>| {
+    let fault = |indexes: &[&std::path::PathBuf], chosen: Option<&Fusion>, format: Option<VectorFormat>| {
         let indexes: Vec<_> = indexes.iter().map(|&path| path.clone()).collect();
         let before = index.facts().fingerprint.clone();
-        let error = join(&indexes, &joined, fusion, None, format).unwrap_err().to_string();
+        let error = join(&indexes, &joined, |own| Ok(chosen.cloned().unwrap_or(own)), format).unwrap_err().to_string();
         assert_eq!(Index::open(&joined).unwrap().facts().fingerprint, before);
         error
     };
@@ -158,10 +158,10 @@ fn indexes_that_are_joined_keep_what_they_agree_on() {
     // What is given need not agree.
     fault(&[&first, &rounder], Some(&fitted), None);
     fault(&[&first, &unfitted], None, Some(VectorFormat::F16));
-    join(&[first.clone(), rounder], &joined, None, None, Some(VectorFormat::Int8)).unwrap();
+    join(&[first.clone(), rounder], &joined, Ok, Some(VectorFormat::Int8)).unwrap();
     assert_eq!(Index::open(&joined).unwrap().vector_format(), VectorFormat::Int8);
     let given = Fusion { weights: weights(0.4, 0.6), custom: true, ..Fusion::default() };
-    join(&[first, unfitted], &joined, Some(&given), None, None).unwrap();
+    join(&[first, unfitted], &joined, |_| Ok(given.clone()), None).unwrap();
     assert_eq!(Index::open(&joined).unwrap().fusion(), &given);
 }
 

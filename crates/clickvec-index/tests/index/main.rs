@@ -7,7 +7,6 @@ mod confidence;
 mod faults;
 mod formats;
 mod spelling;
-mod teacher;
 #[path = "../../../clickvec-transformer/tests/tiny/mod.rs"]
 mod tiny;
 mod transformer;

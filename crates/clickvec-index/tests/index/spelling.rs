@@ -35,7 +35,7 @@ fn index(world: &World, analysis: Analysis) -> Index {
 #[test]
 fn what_no_title_has_is_replaced_by_what_titles_have() {
     let world = World::new();
-    for analysis in Analysis::ALL {
+    for analysis in Analysis::all() {
         let index = index(&world, analysis);
         let corrected = |query: &str| index.search(&Request::new(query, Mode::Fused)).unwrap().query.corrected;
         for (query, expected) in [
@@ -64,7 +64,7 @@ fn what_no_title_has_is_replaced_by_what_titles_have() {
 #[test]
 fn a_correction_is_shown_as_a_word_and_not_as_a_term() {
     let world = World::new();
-    let index = index(&world, Analysis { stem: true, split: true });
+    let index = index(&world, Analysis::USUAL);
     let answer = index.search(&Request::new("blue houes", Mode::Fused)).unwrap();
     assert_eq!(answer.query.corrected.as_deref(), Some("blue house"));
 }
@@ -72,7 +72,7 @@ fn a_correction_is_shown_as_a_word_and_not_as_a_term() {
 #[test]
 fn words_stay_as_typed_where_nothing_is_corrected() {
     let world = World::new();
-    let index = index(&world, Analysis { stem: true, split: true });
+    let index = index(&world, Analysis::USUAL);
     let first = |request: Request| {
         let answer = index.search(&request.with_min_confidence(0.0)).unwrap();
         (answer.query.corrected, answer.hits.iter().filter(|hit| hit.parts.get(Part::Words).is_some()).count())
@@ -86,7 +86,7 @@ fn words_stay_as_typed_where_nothing_is_corrected() {
 #[test]
 fn a_query_of_thousands_of_unknown_words_is_answered() {
     let world = World::new();
-    let index = index(&world, Analysis { stem: true, split: true });
+    let index = index(&world, Analysis::USUAL);
     let query = "garge conrete dishwahser paynt ".repeat(2000);
     let corrected = index.search(&Request::new(query.as_str(), Mode::Fused)).unwrap().query.corrected.unwrap();
     assert!(corrected.starts_with("garage concrete dishwasher paynt garge"), "{}", &corrected[..60]);

@@ -14,7 +14,7 @@ use crate::world::{QUERIES, World, adds, build, document, fields, found, search}
 fn fusion(folder: &Path) -> Fusion {
     let folder = folder.join("transformer");
     tiny::write(&folder);
-    Fusion::default().with_teacher(Teacher::transformer(&folder).unwrap())
+    Fusion::default().with_teacher(Teacher::load(&folder).unwrap())
 }
 
 #[test]
@@ -87,10 +87,10 @@ fn updates_compaction_and_joining_give_what_one_index_has() {
     same(&index.reopened().unwrap().unwrap());
     build(&first, &world.model, &world.titles[..half], &fusion);
     build(&second, &world.model, &world.titles[half..], &fusion);
-    join(&[first.clone(), second], &joined, None, None, None).unwrap();
+    join(&[first.clone(), second], &joined, Ok, None).unwrap();
     same(&Index::open(&joined).unwrap());
     // One without the teacher does not join.
-    let error = join(&[first, world.path.clone()], &joined, None, None, None).unwrap_err();
+    let error = join(&[first, world.path.clone()], &joined, Ok, None).unwrap_err();
     assert!(error.to_string().contains("join indexes with one fusion"), "{error}");
 }
 
@@ -119,6 +119,8 @@ fn a_damaged_or_missing_transformer_is_told() {
     let index = Index::open(&path).unwrap();
     let config = path.join("teacher/config.json");
     fs::write(&config, fs::read_to_string(&config).unwrap() + " ").unwrap();
-    let error = index.prepare().unwrap_err().to_string();
+    // Words do not need it.
+    index.prepare(Part::Words.into()).unwrap();
+    let error = index.prepare(Mode::Fused).unwrap_err().to_string();
     assert!(error.contains("was the index replaced meanwhile"), "{error}");
 }

@@ -1,14 +1,16 @@
-//! Fusions of three: vectors, words and trigrams.
+//! Weights of a user, with those of trigrams.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
-use clickvec_eval::internals::save_fusion;
-use clickvec_eval::ranker::{self, Corpus, FusionMethod, RECIPROCAL_RANK_K, Ranker, RankerSpec, Resources, System};
-use clickvec_index::{Fusion, Index, Mode, Part, PartFacts, Request, Updater, compact};
+use clickvec::tables::Title;
+use clickvec_eval::ranker::{self, Corpus};
+use clickvec_index::{
+    ByPart, Fusion, FusionMethod, Index, IndexBuilder, Mode, Part, PartFacts, RECIPROCAL_RANK_K, Request, TitleMatch,
+    Updater, VectorFormat, compact, finish, join,
+};
 
 use crate::world::{
-    QUERIES, World, adds, all_titles, as_fused, build, document, fields, model, search, titles, weights,
+    QUERIES, World, adds, all_titles, as_fused, build, document, fields, fused_rankers, search, weights,
 };
 
 const METHODS: [FusionMethod; 4] = [
@@ -18,39 +20,10 @@ const METHODS: [FusionMethod; 4] = [
     FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K },
 ];
 
-/// Writes a fusion as `evaluate --save-rankers` does, with these members: `model` or the names of rankers.
-pub(crate) fn save(folder: &Path, method: FusionMethod, members: &[(&str, f64)]) -> PathBuf {
-    let titles = titles();
-    let corpus = Corpus::from_titles(titles.iter().map(|title| title.title.as_str())).unwrap();
-    let mut files = Vec::new();
-    for (number, &(name, weight)) in members.iter().enumerate() {
-        let file = format!("{number}.safetensors");
-        if name == "model" {
-            std::fs::copy(crate::world::testdata("frozen/format-1/lstm.safetensors"), folder.join(&file)).unwrap();
-        } else {
-            let spec: RankerSpec = name.parse().unwrap();
-            let system = System::named(&spec.name, &ranker::SYSTEMS).unwrap();
-            let values = system.values(&spec).unwrap();
-            let files = [("file".to_owned(), crate::teacher::vectors(folder))];
-            let resources = Resources { corpus: &corpus, files: if spec.name == "vectors" { &files } else { &[] } };
-            let ranker = system.train(&values, &resources, &mut |_| ()).unwrap();
-            system.save(&folder.join(&file), &values, ranker.as_ref()).unwrap();
-        }
-        files.push((file, weight));
-    }
-    let path = folder.join("fusion.safetensors");
-    let files: Vec<(&str, f64)> = files.iter().map(|(file, weight)| (file.as_str(), *weight)).collect();
-    save_fusion(&path, method, &files).unwrap();
-    path
-}
-
-const THREE: [(&str, f64); 3] = [("bm25", 0.3), ("trigram", 0.2), ("model", 0.5)];
-
-/// An index whose fusion has all three.
-pub(crate) fn fused(world: &World, method: FusionMethod) -> Fusion {
-    let folder = world.folder.path().join("kept");
-    std::fs::create_dir_all(&folder).unwrap();
-    Fusion::read(&save(&folder, method, &THREE), world.model.fingerprint()).unwrap()
+/// A fusion of all three.
+pub(crate) fn fused(method: FusionMethod) -> Fusion {
+    let weights = [(Part::Vectors, 0.5), (Part::Words, 0.3), (Part::Trigrams, 0.2)].into();
+    Fusion { title_match: TitleMatch::default(), ..Fusion::default().with_weights(method, &weights).unwrap() }
 }
 
 #[test]
@@ -60,27 +33,25 @@ fn three_are_fused_as_the_library_fuses() {
     let titles: Vec<&str> = kept.iter().map(|title| title.title.as_str()).collect();
     let corpus = Corpus::from_titles(titles.iter().copied()).unwrap();
     for method in METHODS {
-        let (path, fusion) = (world.folder.path().join("three"), fused(&world, method));
+        let (path, fusion) = (world.folder.path().join("three"), fused(method));
         build(&path, &world.model, &world.titles, &fusion);
         let index = Index::open(&path).unwrap();
         assert!(index.fusion().custom && !world.open().fusion().custom);
-        assert_eq!((index.fusion(), index.facts().fusion.weights.get(Part::Trigrams)), (&fusion, Some(&0.2)));
+        assert_eq!((index.fusion().weights, index.facts().fusion.weights), (fusion.weights, fusion.weights));
         let Some(PartFacts::Trigrams(facts)) = index.facts().parts.get(Part::Trigrams) else { panic!() };
         assert!(facts.bytes > 10_000 && index.check().unwrap().queries > 0);
 
-        let ranker = |name: &str| -> Arc<dyn Ranker> {
-            let ranker: Box<dyn Ranker> = ranker::train(name, &corpus).unwrap();
-            Arc::from(ranker)
-        };
-        let kept = |file: &str| -> Arc<dyn Ranker> {
-            Arc::from(ranker::load(&world.folder.path().join("kept").join(file)).unwrap())
-        };
-        let members = vec![(ranker("bm25"), 0.3), (kept("1.safetensors"), 0.2), (kept("2.safetensors"), 0.5)];
-        let library = ranker::Fusion::new("fusion".to_owned(), members, method);
-        let candidates = library.candidates(&titles).unwrap();
+        let model = ranker::load(&path.join("model.safetensors")).unwrap();
+        let [bm25, trigram] =
+            ["bm25:k1=0.5,stem=1,split=1", "trigram"].map(|name| ranker::train(name, &corpus).unwrap());
+        let members = [
+            (model.candidates(&titles).unwrap(), 0.5),
+            (bm25.candidates(&titles).unwrap(), 0.3),
+            (trigram.candidates(&titles).unwrap(), 0.2),
+        ];
         let mut by_trigrams_alone = 0;
         for query in QUERIES.into_iter().chain(["nilon anchr", "tolet"]) {
-            let expected = candidates.search(query, 10).unwrap();
+            let expected = fused_rankers(&members, method, query, 10);
             let hits = search(&index, query, Mode::Fused, 10).hits;
             assert_eq!(hits.len(), expected.len(), "{query}");
             for (hit, expected) in as_fused(method, &hits, &expected) {
@@ -95,8 +66,8 @@ fn three_are_fused_as_the_library_fuses() {
         }
         assert!(by_trigrams_alone > 5, "{by_trigrams_alone}");
         let pair = [0, 1].map(|rank| search(&index, "nylon anchor", Mode::Fused, 2).hits[rank].clone());
-        let compared = index.compare("nylon anchor", &pair[0].id, &pair[1].id).unwrap();
-        let gap = *compared.scores.get(Part::Trigrams).unwrap();
+        let [above, below] = pair.each_ref().map(|hit| index.explain("nylon anchor", &hit.id).unwrap());
+        let gap = *above.gap(&below).scores.get(Part::Trigrams).unwrap();
         let [a, b] = pair.map(|hit| hit.parts.get(Part::Trigrams).map_or(0.0, |share| f64::from(share.score)));
         assert_eq!(gap, a - b);
     }
@@ -105,9 +76,10 @@ fn three_are_fused_as_the_library_fuses() {
 #[test]
 fn it_does_not_matter_how_titles_came_in() {
     let world = World::new();
-    let fusion = fused(&world, FusionMethod::MinMax);
     let [whole, halves] = ["whole", "halves"].map(|name| world.folder.path().join(name));
-    build(&whole, &world.model, &world.titles, &fusion);
+    build(&whole, &world.model, &world.titles, &fused(FusionMethod::MinMax));
+    // With the idf of all titles.
+    let fusion = Index::open(&whole).unwrap().fusion().clone();
     let half = world.titles.len() / 2;
     build(&halves, &world.model, &world.titles[..half], &fusion);
     let mut updater = Updater::open(&halves).unwrap();
@@ -140,7 +112,7 @@ fn it_does_not_matter_how_titles_came_in() {
 fn filters_and_deleted_titles_reach_the_trigrams() {
     let world = World::new();
     let path = world.folder.path().join("three");
-    build(&path, &world.model, &world.titles, &fused(&world, FusionMethod::ZScore));
+    build(&path, &world.model, &world.titles, &fused(FusionMethod::ZScore));
     // Only trigrams know this word.
     let query = "anchrs";
     let first = search(&Index::open(&path).unwrap(), query, Mode::Fused, 1).hits.remove(0);
@@ -156,24 +128,51 @@ fn filters_and_deleted_titles_reach_the_trigrams() {
     assert!(hits.len() > 10 && hits.iter().all(|hit| hit.id != first.id));
 }
 
+/// Trigrams are learnt from all titles, however they came in.
 #[test]
-fn only_what_an_index_can_ask_is_fused() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = model();
-    let read = |members: &[(&str, f64)]| {
-        Fusion::read(&save(folder.path(), FusionMethod::MinMax, members), model.fingerprint())
+fn shards_get_weights_when_they_are_joined() {
+    let world = World::new();
+    let [whole, first, second, joined] =
+        ["whole", "first", "second", "joined"].map(|name| world.folder.path().join(name));
+    let fusion = fused(FusionMethod::Linear);
+    let make = |path: &Path, titles: &[Title], fusion: &Fusion| {
+        let mut builder = IndexBuilder::new(&world.model, path).unwrap();
+        titles.iter().for_each(|title| builder.add(title.clone()).unwrap());
+        finish(builder, &world.model, fusion, VectorFormat::F32).unwrap().fingerprint
     };
-    // A part without weight finds nothing that counts.
-    let fusion = read(&[("model", 0.6), ("trigram", 0.0), ("bm25", 0.4)]).unwrap();
-    assert_eq!((fusion.weights, fusion.trigrams), (weights(0.6, 0.4), None));
-    let fusion = read(&[("trigram", 0.4), ("model", 0.6)]).unwrap();
-    let weights = Part::ALL.map(|part| fusion.weight(part));
-    assert!(weights == [0.6, 0.0, 0.4, 0.0] && fusion.trigrams.is_some());
-    for (members, found) in [
-        (&[("trigram", 0.5), ("trigram", 0.1), ("model", 0.4)][..], "a second trigram"),
-        (&[("model", 0.5), ("model", 0.5)], "a second model"),
+    let fingerprint = make(&whole, &world.titles[..80], &fusion);
+    make(&first, &world.titles[..40], &Fusion::default());
+    make(&second, &world.titles[40..80], &Fusion::default());
+    let change = |of: Fusion| {
+        let with = of.with_weights(FusionMethod::Linear, &fusion.weights)?;
+        Ok(Fusion { title_match: TitleMatch::default(), ..with })
+    };
+    let found = join(&[first.clone(), second.clone()], &joined, change, None).unwrap();
+    assert_eq!(found.fingerprint, fingerprint);
+    let default =
+        join(&[joined], &first, |of| of.with_weights(FusionMethod::Linear, &[(Part::Trigrams, 0.0)].into()), None);
+    default.unwrap();
+    assert_eq!(Index::open(&first).unwrap().fusion().weights, weights(0.5, 0.3));
+}
+
+#[test]
+fn weights_that_make_no_fusion_are_refused() {
+    let chosen = |text: &str| Fusion::default().with_weights(FusionMethod::Linear, &text.parse::<ByPart<f64>>()?);
+    let fusion = chosen("vectors=10, words=0.5").unwrap();
+    assert_eq!((fusion.weights, fusion.custom), (weights(10.0, 0.5), true));
+    assert_eq!(fusion.title_match.numbers, 10.0 * Fusion::default().title_match.numbers);
+    assert_eq!(chosen("words=0.1,trigrams=0").unwrap().weights, weights(1.0, 0.1));
+    for (text, found) in [
+        ("words", "found `words`"),
+        ("bm25=1", "found `bm25=1`"),
+        ("words=much", "found `words=much`"),
+        ("words=1,words=2", "found words twice"),
+        ("words=-1", "expected weights of 0 or more, found -1 for words"),
+        ("words=inf", "found inf for words"),
+        ("words=0,vectors=0", "expected a weight above 0, found none"),
+        ("teacher=1", "expected weights of vectors, words and trigrams, found one of a teacher"),
     ] {
-        let error = read(members).unwrap_err().to_string();
-        assert!(error.contains(&format!("found one with {found}")), "{error}");
+        let error = chosen(text).unwrap_err().to_string();
+        assert!(error.contains(found), "{text}: {error}");
     }
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clickvec::model::Model;
 use clickvec::tables::{Title, read_titles};
-use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::IndexBuilder;
+use clickvec_eval::ranker::Candidates;
 use clickvec_index::{
-    Answer, ByPart, Document, Fusion, Hit, Index, Mode, Part, PartFacts, Request, VectorFormat, WordFacts, finish,
+    Answer, ByPart, Document, Fusion, FusionMethod, Hit, Index, IndexBuilder, Mode, Part, PartFacts, Request,
+    VectorFormat, WordFacts, finish, fused_shares, sum_shares,
 };
 
 pub(crate) fn testdata(name: &str) -> PathBuf {
@@ -115,6 +115,21 @@ pub(crate) fn found(answer: &Answer) -> Vec<(String, u32)> {
 pub(crate) fn document(id: &str, title: &str, brand: &str) -> Document {
     let fields = [("brand".to_owned(), brand.to_owned())].into_iter().collect();
     Document { id: id.to_owned(), title: title.to_owned(), fields }
+}
+
+/// Fuses what rankers find, each with its weight.
+pub(crate) fn fused_rankers(
+    members: &[(Box<dyn Candidates + '_>, f64)],
+    method: FusionMethod,
+    query: &str,
+    k: usize,
+) -> Vec<clickvec::index::Hit> {
+    let shares = |(ranker, weight): &(Box<dyn Candidates + '_>, f64)| {
+        fused_shares(&ranker.search(query, 1000).unwrap(), *weight, method, 1000)
+    };
+    let mut hits = sum_shares(&members.iter().map(shares).collect::<Vec<_>>());
+    hits.truncate(k);
+    hits
 }
 
 /// Pairs hits with the scores that the library expects. Sums of scores as they are differ by what the library takes from all scores of

@@ -1,46 +1,75 @@
-//! The teacher of an index: vectors of titles that another model made.
-//!
-//! A *transformer* is in the index with its files and encodes titles and queries. Of *vectors from a file* only the vectors of titles are
-//! known, as the ranker `vectors` of a fusion has them; a query's vector is in its file, or is fitted to those of the titles. The ranker
-//! is a file of the index, and what is searched is made from it in memory, because the ranker has nearly all of it already.
+//! The teacher of an index: a sentence transformer, whose files the index has, and its vectors of each segment's titles.
 
 mod recent;
-mod transformer;
 
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::{self, Debug, Formatter};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use clickvec::index::QuantizedIndex;
 use clickvec::internals::index::Codes;
+use clickvec::internals::math::score::score;
 use clickvec::model::Side;
-use clickvec_eval::internals::{WordVectors, stored_fingerprint};
-use clickvec_eval::ranker::Ranker as _;
+use clickvec_tables::memory::room_for_numbers;
+use clickvec_transformer::Transformer;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
-use self::transformer::Encoder;
-use crate::error::Result;
+use self::recent::Recent;
+use crate::error::{Error, ErrorKind, Result, malformed, mismatch};
 use crate::folder::{Folder, FolderWriter};
+use crate::parts::vectors::codes_in;
 use crate::titles::TitleLines;
 
-pub(crate) use self::transformer::TitleVectors;
-
-/// The vectors of a file, and what gives a query one.
-const RANKER_FILE: &str = "teacher.safetensors";
-/// What the names of all files of a teacher begin with.
+/// The prefix of all files of a teacher.
 pub(crate) const TEACHER_FILES: &str = "teacher";
+/// The kind of the part in the first segment of an index, and in others.
+const KIND: &str = "transformer";
+const VECTORS_KIND: &str = "vectors";
 
-/// The teacher of an index.
-#[derive(Debug, Clone)]
-pub struct Teacher(Kind);
+/// What the vectors of a segment are.
+const ABOUT_FILE: &str = "teacher.json";
+/// The vectors of the titles, 8 bits a number.
+const CODES_FILE: &str = "teacher-codes.bin";
+/// The folder with the files of the transformer.
+const FOLDER: &str = "teacher";
 
-#[derive(Debug, Clone)]
-enum Kind {
-    Ranker {
-        ranker: Arc<WordVectors>,
-        /// That of the ranker's file.
-        fingerprint: String,
-    },
-    Transformer(Encoder),
+/// The number of titles that are encoded at once.
+const TITLES_AT_ONCE: usize = 4096;
+
+/// What `teacher.json` says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct About {
+    fingerprint: String,
+    dimension: usize,
+    /// The files of the transformer.
+    files: BTreeSet<String>,
+}
+
+/// The teacher of an index: a transformer, which may not be loaded yet. Clones share it.
+#[derive(Clone)]
+pub struct Teacher {
+    shared: Arc<Loadable>,
+    /// Vectors of titles that need not be encoded.
+    known: Arc<Known>,
+}
+
+struct Loadable {
+    about: About,
+    /// Where its files are.
+    folder: PathBuf,
+    loaded: OnceLock<Transformer>,
+    recent: Recent,
+}
+
+/// Vectors by the hashes of their texts.
+#[derive(Default)]
+struct Known {
+    rows: HashMap<u64, usize>,
+    vectors: Vec<f32>,
 }
 
 /// Compares the fingerprints of the files.
@@ -51,129 +80,197 @@ impl PartialEq for Teacher {
 }
 
 impl Teacher {
-    /// Loads the trained `vectors` in a file.
-    pub(crate) fn load(path: &Path) -> Result<Teacher> {
-        let (ranker, fingerprint) = (Arc::new(WordVectors::load(path)?), stored_fingerprint(path)?);
-        Ok(Teacher(Kind::Ranker { ranker, fingerprint }))
-    }
-
     /// Loads a transformer from a folder that sentence-transformers saved.
     ///
     /// # Errors
     ///
     /// Those of [`clickvec_transformer::Transformer::load`].
-    pub fn transformer(path: &Path) -> Result<Teacher> {
-        Encoder::load(path).map(|encoder| Teacher(Kind::Transformer(encoder)))
+    pub fn load(path: &Path) -> Result<Teacher> {
+        let transformer = Transformer::load(path)?;
+        let about = About {
+            fingerprint: transformer.fingerprint().to_owned(),
+            dimension: transformer.dimension(),
+            files: transformer.files().iter().map(|&name| name.to_owned()).collect(),
+        };
+        Ok(Teacher::new(about, path.to_owned(), OnceLock::from(transformer)))
     }
 
-    /// Opens the teacher of an index. A transformer is loaded when the first query needs it.
+    /// Opens the teacher of an index. It is loaded when the first query needs it.
     pub(crate) fn open(folder: &Folder) -> Result<Teacher> {
-        match folder.parts().get("teacher").map(|part| part.kind.as_str()) {
-            Some(transformer::KIND) => Encoder::open(folder).map(|encoder| Teacher(Kind::Transformer(encoder))),
-            _ => Teacher::load(&folder.file(RANKER_FILE)?),
+        let about: About = folder.json(ABOUT_FILE)?;
+        for name in &about.files {
+            folder.file(&format!("{FOLDER}/{name}"))?;
         }
+        Ok(Teacher::new(about, folder.path().join(FOLDER), OnceLock::new()))
     }
 
-    /// Writes what a segment has of the teacher: the vectors of its titles, unless they follow from a ranker, and the teacher itself into
-    /// the first one.
-    pub(crate) fn write(&self, folder: &mut FolderWriter, titles: &TitleLines, is_first: bool) -> Result<()> {
-        match &self.0 {
-            Kind::Ranker { ranker, .. } if is_first => {
-                ranker.save(&folder.file(RANKER_FILE))?;
-                folder.part("teacher", "ranker", &[RANKER_FILE]);
-                Ok(())
-            }
-            Kind::Ranker { .. } => Ok(()),
-            Kind::Transformer(encoder) => encoder.write(folder, titles, is_first),
-        }
+    fn new(about: About, folder: PathBuf, loaded: OnceLock<Transformer>) -> Teacher {
+        let shared = Arc::new(Loadable { about, folder, loaded, recent: Recent::default() });
+        Teacher { shared, known: Arc::default() }
     }
 
-    /// This teacher with vectors of titles that a transformer then need not encode.
+    /// Returns this teacher with vectors of titles that it then need not encode.
     ///
     /// # Errors
     ///
-    /// Whatever `each` returns, which passes on texts with their vectors of unit length.
+    /// Any error of `each`, which passes on texts with their vectors of unit length.
     pub fn knowing(&self, each: impl FnOnce(&mut dyn FnMut(&str, &[f32])) -> Result<()>) -> Result<Teacher> {
-        match &self.0 {
-            Kind::Transformer(encoder) => Ok(Teacher(Kind::Transformer(encoder.knowing(each)?))),
-            Kind::Ranker { .. } => Ok(self.clone()),
-        }
+        let (mut known, dimension) = (Known::default(), self.dimension());
+        each(&mut |text, vector| {
+            if vector.len() == dimension {
+                known.rows.insert(xxh3_64(text.as_bytes()), known.vectors.len() / dimension);
+                known.vectors.extend_from_slice(vector);
+            }
+        })?;
+        Ok(Teacher { shared: Arc::clone(&self.shared), known: Arc::new(known) })
     }
 
-    /// Loads a transformer now, if that was not done yet.
-    pub(crate) fn prepare(&self) -> Result<()> {
-        match &self.0 {
-            Kind::Transformer(encoder) => encoder.prepare(),
-            Kind::Ranker { .. } => Ok(()),
-        }
-    }
-
-    /// Returns the vectors of texts by a transformer, [texts, dimension], of unit length; `None` if the teacher is none.
-    ///
-    /// # Errors
-    ///
-    /// Those of loading it.
-    pub fn encode<S: AsRef<str> + Sync>(&self, side: Side, texts: &[S]) -> Result<Option<Vec<f32>>> {
-        match &self.0 {
-            Kind::Transformer(encoder) => encoder.encode(side, texts).map(Some),
-            Kind::Ranker { .. } => Ok(None),
-        }
-    }
-
-    /// Returns the vector of a query, if it has one. A transformer takes no more than half of the time to the deadline, so that the other
-    /// parts can answer; the query then has none.
-    pub(crate) fn vector(&self, query: &str, deadline: Option<Instant>) -> Result<Option<Arc<[f32]>>> {
-        match &self.0 {
-            Kind::Ranker { ranker, .. } => Ok(ranker.unit(Side::Query, query).map(Arc::from)),
-            Kind::Transformer(encoder) => encoder.vector(query, deadline),
-        }
-    }
-
-    /// Returns the score of a title for a query; 0 if one of them has no vector.
-    pub(crate) fn score(&self, query: &str, title: &str) -> Result<f32> {
-        match &self.0 {
-            Kind::Ranker { ranker, .. } => Ok(ranker.score(query, &[title])[0] as f32),
-            Kind::Transformer(encoder) => encoder.score(query, title),
-        }
+    pub(crate) fn fingerprint(&self) -> &str {
+        &self.shared.about.fingerprint
     }
 
     /// Returns the size of a vector.
     pub fn dimension(&self) -> usize {
-        match &self.0 {
-            Kind::Ranker { ranker, .. } => ranker.dimension(),
-            Kind::Transformer(encoder) => encoder.dimension(),
-        }
+        self.shared.about.dimension
     }
 
-    /// Returns whether it is a transformer, so that each segment has the vectors of its titles.
-    pub fn is_transformer(&self) -> bool {
-        matches!(self.0, Kind::Transformer(_))
+    /// Loads the transformer now, if that was not done yet.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        self.loaded().map(drop)
     }
 
-    pub(crate) fn fingerprint(&self) -> &str {
-        match &self.0 {
-            Kind::Ranker { fingerprint, .. } => fingerprint,
-            Kind::Transformer(encoder) => encoder.fingerprint(),
+    /// Returns the transformer, which is loaded now if it was not before. Two callers at once both load it: one must
+    /// not wait for the other, which may need its thread.
+    fn loaded(&self) -> Result<&Transformer> {
+        let Loadable { about, folder, loaded, .. } = &*self.shared;
+        if let Some(transformer) = loaded.get() {
+            return Ok(transformer);
         }
+        let transformer = Transformer::load(folder)?;
+        if transformer.fingerprint() != about.fingerprint {
+            let (expected, found) = (&about.fingerprint, transformer.fingerprint().to_owned());
+            let error = mismatch(folder, format!("the transformer {expected}"), found);
+            return Err(error.help("was the index replaced meanwhile? open it again"));
+        }
+        Ok(loaded.get_or_init(|| transformer))
+    }
+
+    /// Returns the vectors of texts, [texts, dimension], of unit length.
+    ///
+    /// # Errors
+    ///
+    /// Those of loading the transformer.
+    pub fn encode<S: AsRef<str> + Sync>(&self, side: Side, texts: &[S]) -> Result<Vec<f32>> {
+        Ok(self.loaded()?.encode(side, texts))
+    }
+
+    /// Returns the vector of a query. It takes no more than half of the time to the deadline, so that the other parts can answer; the
+    /// query then has none.
+    pub(crate) fn vector(&self, query: &str, deadline: Option<Instant>) -> Result<Option<Arc<[f32]>>> {
+        if query.trim().is_empty() {
+            return Ok(None);
+        }
+        if let Some(vector) = self.shared.recent.get(query) {
+            return Ok(Some(vector));
+        }
+        let now = Instant::now();
+        let until = deadline.map(|deadline| now + deadline.saturating_duration_since(now) / 2);
+        let vector: Option<Arc<[f32]>> = self.loaded()?.encode_until(Side::Query, query, until).map(Arc::from);
+        if let Some(vector) = &vector {
+            self.shared.recent.add(query, Arc::clone(vector));
+        }
+        Ok(vector)
+    }
+
+    /// Returns the score of a title for a query; 0 if the query has no vector.
+    pub(crate) fn score(&self, query: &str, title: &str) -> Result<f32> {
+        let Some(query) = self.vector(query, None)? else { return Ok(0.0) };
+        Ok(score(&query, &Codes::rounded(self.dimension(), &self.encode(Side::Title, &[title])?)))
+    }
+
+    /// Writes the vectors of a segment's titles, and the transformer itself into the first one.
+    pub(crate) fn write(&self, folder: &mut FolderWriter, titles: &TitleLines, is_first: bool) -> Result<()> {
+        let about = &self.shared.about;
+        let dimension = about.dimension;
+        let vectors = self.title_vectors(titles)?;
+        Codes::room(dimension, titles.len())?;
+        let codes = Codes::alone(dimension, &Codes::rounded(dimension, &vectors), None);
+        drop(vectors);
+        folder.write(CODES_FILE, &[&[&codes.header()[..]], &codes.pieces()[..]].concat())?;
+        folder.json(ABOUT_FILE, about)?;
+        let mut files = vec![ABOUT_FILE.to_owned(), CODES_FILE.to_owned()];
+        if is_first {
+            for name in &about.files {
+                let (from, to) = (self.shared.folder.join(name), format!("{FOLDER}/{name}"));
+                let into = folder.file(&to);
+                let parent = into.parent().unwrap_or(&into);
+                fs::create_dir_all(parent).map_err(|source| folder.failed(source))?;
+                fs::copy(&from, &into).map_err(|source| Error::io(&from, "copy", source))?;
+                files.push(to);
+            }
+        }
+        folder.part("teacher", if is_first { KIND } else { VECTORS_KIND }, &files);
+        Ok(())
+    }
+
+    /// Returns the vectors of titles: those that are known, and the others encoded.
+    fn title_vectors(&self, titles: &TitleLines) -> Result<Vec<f32>> {
+        let dimension = self.dimension();
+        room_for_numbers::<f32>("the vectors of titles", &[&[2, titles.len(), dimension]])?;
+        let mut vectors = vec![0.0; titles.len() * dimension];
+        let mut unknown: Vec<usize> = Vec::new();
+        for (position, vector) in vectors.chunks_exact_mut(dimension).enumerate() {
+            match self.known.rows.get(&xxh3_64(titles.text(position as u32).as_bytes())) {
+                Some(row) => vector.copy_from_slice(&self.known.vectors[row * dimension..][..dimension]),
+                None => unknown.push(position),
+            }
+        }
+        for positions in unknown.chunks(TITLES_AT_ONCE) {
+            let texts: Vec<&str> = positions.iter().map(|&position| titles.text(position as u32)).collect();
+            let encoded = self.encode(Side::Title, &texts)?;
+            for (&position, vector) in positions.iter().zip(encoded.chunks_exact(dimension)) {
+                vectors[position * dimension..][..dimension].copy_from_slice(vector);
+            }
+        }
+        Ok(vectors)
     }
 }
 
-/// The vectors of a segment's titles that follow from a ranker. They are made when the first search needs them: an index that is only
-/// changed does not.
-#[derive(Default)]
-pub(crate) struct RankerVectors(OnceLock<QuantizedIndex>);
-
-impl RankerVectors {
-    /// Returns the vectors, which are made now if they are not there. Two callers at once both make them: one must not wait for the
-    /// other, which may need its thread. A title without a vector has the score 0.
-    pub(crate) fn made(&self, teacher: &Teacher, titles: &TitleLines) -> Result<&QuantizedIndex> {
-        if let Some(index) = self.0.get() {
-            return Ok(index);
-        }
-        let Kind::Ranker { ranker, .. } = &teacher.0 else { return Err(transformer::no_vectors()) };
-        let vectors = ranker.index_titles(titles.len(), |position| titles.text(position as u32))?;
-        Codes::room(vectors.dimension(), vectors.len())?;
-        let index = QuantizedIndex::new(vectors);
-        Ok(self.0.get_or_init(|| index))
+impl Debug for Teacher {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Teacher").field("about", &self.shared.about).finish_non_exhaustive()
     }
+}
+
+/// The vectors of a segment's titles by a transformer.
+pub(crate) struct TitleVectors {
+    /// That of the transformer.
+    pub(crate) fingerprint: String,
+    pub(crate) index: QuantizedIndex,
+}
+
+impl TitleVectors {
+    /// Opens those of a segment; `None` if it has none.
+    pub(crate) fn open(folder: &Folder) -> Result<Option<TitleVectors>> {
+        let kind = folder.parts().get("teacher").map(|part| part.kind.as_str());
+        if !kind.is_some_and(|kind| [KIND, VECTORS_KIND].contains(&kind)) {
+            return Ok(None);
+        }
+        let About { fingerprint, dimension, .. } = folder.json(ABOUT_FILE)?;
+        let titles = folder.about().titles;
+        let map = folder.map(CODES_FILE)?;
+        let bad = || {
+            let expected = format!("{titles} vectors of {dimension} numbers in 8 bits");
+            malformed(&folder.path().join(CODES_FILE), expected, format!("{} bytes of others", map.bytes().len()))
+        };
+        let rows = usize::try_from(titles).map_err(|_| bad())?;
+        let codes = if dimension == 0 { None } else { codes_in(&map, dimension) };
+        let index = QuantizedIndex::from_codes_alone(dimension, rows, codes.ok_or_else(bad)?).map_err(|_| bad())?;
+        Ok(Some(TitleVectors { fingerprint, index }))
+    }
+}
+
+/// Creates the error of a segment without the vectors that a transformer made of its titles.
+pub(crate) fn no_vectors() -> Error {
+    Error::expected(ErrorKind::Malformed, "a segment with the teacher's vectors", "none").help("make the index anew")
 }

@@ -23,9 +23,9 @@ const SPREAD: f32 = 4.0;
 pub(super) struct Clusters {
     /// [lists, dimension], of unit length.
     pub(super) centroids: Vec<f32>,
-    /// Each vector in its first list.
+    /// The first list of each vector.
     pub(super) first: Members,
-    /// Each vector in its second; `None` if there is only one list.
+    /// The second list of each vector; `None` if there is only one list.
     pub(super) second: Option<Members>,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
 }
 
 impl Members {
-    /// The members of each list, from the list of each vector.
+    /// Collects the members of each list from the list of each vector.
     fn new(list_of: &[u32], lists: usize) -> Members {
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); lists];
         (0..).zip(list_of).for_each(|(position, &list)| members[list as usize].push(position));
@@ -90,15 +90,15 @@ impl Members {
     }
 }
 
-/// The nearest centre, given the products of a vector with all.
+/// Returns the nearest centre, from the products of a vector with all.
 fn nearest(products: &[f32]) -> u32 {
     let better =
         |best: (u32, f32), (list, &product): (u32, &f32)| if product > best.1 { (list, product) } else { best };
     (0..).zip(products).fold((0, f32::NEG_INFINITY), better).0
 }
 
-/// A second centre for a vector v whose first is c, given v·v, the products of v and those of c with all centres: the one with
-/// the least ‖v − c′‖² + λ·(r·(v − c′))², where r is the direction of v − c.
+/// Returns a second centre for a vector v whose first is c, from v·v and the products of v and of c with all centres: the one
+/// with the least ‖v − c′‖² + λ·(r·(v − c′))², where r is the direction of v − c.
 fn second(square: f32, products: &[f32], first: u32, first_products: &[f32]) -> u32 {
     let near = products[first as usize];
     // ‖v − c‖², where c has unit length.
@@ -112,7 +112,7 @@ fn second(square: f32, products: &[f32], first: u32, first_products: &[f32]) -> 
     losses.fold((first, f32::INFINITY), better).0
 }
 
-/// What `choose` makes of each vector, [n, d], and its dot products with all centres.
+/// Calls `choose` with each vector, [n, d], and its dot products with all centres, and returns the results.
 fn for_each_row<T: Send>(
     vectors: &[f32],
     d: usize,

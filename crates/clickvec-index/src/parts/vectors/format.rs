@@ -1,12 +1,12 @@
-//! How the numbers of vectors are kept.
+//! The formats of vectors' numbers.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use serde::Serialize;
 
-/// The form in which the numbers of an index's vectors are kept. Vectors are rounded before anything else is made of them, so that an exact
-/// search is exact among the rounded ones.
+/// The format of the numbers of an index's vectors. Vectors are rounded first, so that an exact search is exact among the rounded
+/// ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum VectorFormat {

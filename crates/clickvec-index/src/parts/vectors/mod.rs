@@ -1,5 +1,5 @@
-//! The vectors of a segment and what makes searching them fast: codes of 8 bits and, for many vectors, lists of similar
-//! ones, of which a search looks at the nearest.
+//! The vectors of a segment, and data that makes searching them fast: codes of 8 bits and, for many vectors, lists of similar
+//! ones, of which a search compares the nearest.
 
 mod cluster;
 mod format;
@@ -11,6 +11,7 @@ use clickvec::internals::index::{Blocks, Codes, Scope, Shared};
 use clickvec::internals::npy;
 use serde::{Deserialize, Serialize};
 
+use crate::bits;
 use crate::error::{Error, Result, malformed};
 use crate::folder::Folder;
 use crate::map::Map;
@@ -31,13 +32,16 @@ pub(crate) const COPIES_FILE: &str = "copies.bin";
 /// The number of vectors from which on they are put into lists. Fewer are scanned in about a millisecond.
 pub(crate) const MANY_VECTORS: usize = 200_000;
 
-/// If a page has more hits than this, a search looks at [`DEEPER`] times as many lists.
+/// If a page has more hits than this, a search compares [`DEEPER`] times as many lists.
 pub(crate) const MANY_HITS: usize = 100;
 const DEEPER: usize = 3;
-/// A search looks at this many lists at least.
+/// A search compares at least this many lists.
 const LEAST: usize = 8;
+/// If fewer than one in this many vectors are allowed, each of them is scored: reading them one by one is faster than passing over
+/// the codes of all.
+const NARROW: usize = 32;
 
-/// How many of the lists a search looks at.
+/// The lists that a search compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Nearest,
@@ -58,16 +62,16 @@ pub(crate) struct Lists {
     pub(crate) header: ListHeader,
     /// [lists, dimension], of unit length.
     pub(crate) centroids: Shared<f32>,
-    /// The centres as codes, which take a quarter of the memory that has to be read.
+    /// The centres as codes, whose reading takes a quarter of the memory traffic.
     codes: Codes,
 }
 
-/// What `lists.json` says.
+/// The contents of `lists.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ListHeader {
-    /// The number of lists that a search looks at, at most.
+    /// The largest number of lists that a search compares.
     pub(crate) searched: usize,
-    /// How much less than the nearest centre another may score for its list to be looked at.
+    /// The largest difference of a list's score from that of the nearest centre at which the list is searched.
     pub(crate) gap: f32,
     /// The share of the ten best titles that this finds, for queries made from titles.
     pub(crate) recall: f64,
@@ -136,16 +140,48 @@ impl Vectors {
         Ok(Vectors { format: VectorFormat::F32, index: QuantizedIndex::new(flat), lists: None })
     }
 
-    /// The best `k` vectors among those that are allowed, a bit for each.
+    /// Returns the best `k` vectors among those that are allowed, a bit for each. A title without a vector is never found.
     pub(crate) fn search(&self, query: &[f32], k: usize, reach: Reach, allowed: Option<&[u64]>) -> Result<Vec<Hit>> {
+        let count = |bits: &[u64]| bits.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        if let Some(allowed) = allowed.filter(|allowed| count(allowed) * NARROW < self.index.len()) {
+            return self.search_each(query, k, allowed);
+        }
         // In lists that hold mostly what is not allowed, the best that are might be missed.
-        let few = allowed.is_some_and(|bits| {
-            2 * bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() < self.index.len()
-        });
+        let few = allowed.is_some_and(|allowed| 2 * count(allowed) < self.index.len());
         let lists = self.lists.as_ref().filter(|_| !few && reach != Reach::All);
         let blocks = lists.map(|lists| lists.nearest(query, reach == Reach::More));
         let scope = Scope { allowed, blocks: blocks.as_deref() };
-        Ok(self.index.search_in(query, k, &scope, &mut SearchScratch::default())?.to_vec())
+        let mut scratch = SearchScratch::default();
+        let hits = self.index.search_in(query, k, &scope, &mut scratch)?;
+        if hits.iter().all(|hit| hit.score != 0.0) {
+            return Ok(hits.to_vec());
+        }
+        // Titles without a vector, which score 0, came before others that score less.
+        let mut with_vector = self.with_vector(query)?;
+        if let Some(allowed) = allowed {
+            with_vector.iter_mut().zip(allowed).for_each(|(word, allowed)| *word &= allowed);
+        }
+        let scope = Scope { allowed: Some(&with_vector), ..scope };
+        Ok(self.index.search_in(query, k, &scope, &mut scratch)?.to_vec())
+    }
+
+    /// Returns the best `k` of few vectors by the score of each.
+    fn search_each(&self, query: &[f32], k: usize, allowed: &[u64]) -> Result<Vec<Hit>> {
+        let positions = bits::positions(allowed, self.index.len());
+        let scores = self.index.scores(query, &positions)?;
+        let hits = positions.into_iter().zip(scores).map(|(position, score)| Hit { position, score });
+        let mut hits: Vec<Hit> = hits.filter(|hit| hit.score != 0.0).collect();
+        hits.sort_unstable_by(Hit::best_first);
+        hits.truncate(k);
+        Ok(hits)
+    }
+
+    /// Returns a bit for each title: whether its score is not 0, that of a title without a vector.
+    fn with_vector(&self, query: &[f32]) -> Result<Vec<u64>> {
+        let mut positions: Vec<u32> = (0..self.index.len() as u32).collect();
+        let mut scores = self.index.scores(query, &positions)?.into_iter();
+        positions.retain(|_| scores.next() == Some(0.0));
+        Ok(bits::without(self.index.len(), &positions))
     }
 }
 
@@ -172,7 +208,7 @@ impl Lists {
         Lists { header, centroids, codes }
     }
 
-    /// The blocks of the lists that are nearest to a query; `deep` looks at more.
+    /// Returns the blocks of the lists that are nearest to a query; `deep` takes more.
     ///
     /// A query that is nearer to one centre than to all others finds its titles in a few lists. One that is as near to many
     /// finds them in many. So it is not their number that decides, but how much nearer the nearest is.
@@ -202,13 +238,13 @@ impl Lists {
     }
 }
 
-/// The codes in a mapped file; `None` if it has another form.
+/// Returns the codes in a mapped file; `None` if it has another form.
 pub(crate) fn codes_in(map: &Map, dimension: usize) -> Option<Codes> {
     let (floats, positions) = (|range| map.numbers(range), |range| map.numbers(range));
     Codes::from_file(dimension, map.bytes(), floats, positions, |range| map.numbers(range))
 }
 
-/// Vectors in a NumPy file as `clickvec index` writes it; `None` if it has another form.
+/// Returns the vectors in a NumPy file as `clickvec index` writes it; `None` if it has another form.
 fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
     FlatIndex::from_unit_unchecked(
         dimension,
@@ -217,12 +253,12 @@ fn flat_of(map: &Map, rows: u64, dimension: usize) -> Option<FlatIndex> {
     .ok()
 }
 
-/// The same in 16 bits a number.
+/// Returns the vectors in a NumPy file of 16 bits a number; `None` if it has another form.
 fn halves_of(map: &Map, rows: u64, dimension: usize) -> Option<Shared<u16>> {
     numbers_of(map, &npy::header(npy::F16, usize::try_from(rows).ok()?, dimension), rows, dimension)
 }
 
-/// The numbers of a mapped file after its header, which fill it.
+/// Returns the numbers of a mapped file after its header, which fill it.
 fn numbers_of<T: Pod + Send + Sync>(map: &Map, header: &[u8], rows: u64, dimension: usize) -> Option<Shared<T>> {
     let bytes = usize::try_from(rows).ok()?.checked_mul(dimension)?.checked_mul(size_of::<T>())?;
     if !map.bytes().starts_with(header) || map.bytes().len() != header.len().checked_add(bytes)? {

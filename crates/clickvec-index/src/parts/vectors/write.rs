@@ -1,4 +1,4 @@
-//! Writing the vectors of a segment: rounded to the form in which they are kept, with their codes and lists.
+//! Writing the vectors of a segment: rounded to their format, with their codes and lists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::error::{Error, Result, malformed};
 use crate::folder::FolderWriter;
 use crate::map::Map;
 
-/// Vectors in the form in which they are kept.
+/// Vectors rounded to their format.
 pub(crate) struct Rounded {
     path: PathBuf,
     flat: FlatIndex,
     format: VectorFormat,
-    /// Those of [`VectorFormat::F16`].
+    /// The numbers of [`VectorFormat::F16`].
     halves: Option<Shared<u16>>,
 }
 

@@ -5,15 +5,14 @@ use serde::{Deserialize, Serialize};
 /// k₁ and b of the search by words.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bm25 {
-    /// How slowly repetitions of a word saturate.
+    /// The saturation of repetitions of a word.
     pub k1: f64,
-    /// How much the title's length counts, from 0 to 1.
+    /// The influence of the title's length, from 0 to 1.
     pub b: f64,
 }
 
 impl Bm25 {
-    /// Those that are best for titles: a word that is repeated counts little more, and so does the length
-    /// (docs/explanation/defaults.md).
+    /// The best parameters for titles: a repeated word counts little more, and so does the length (docs/explanation/defaults.md).
     pub const TITLES: Bm25 = Bm25 { k1: 0.5, b: 0.4 };
 
     /// Returns these parameters if BM25 is defined for them: k₁ of 0 or more and b from 0 to 1.

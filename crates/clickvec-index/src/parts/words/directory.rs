@@ -53,7 +53,7 @@ impl Directory for ReadOnly {
         Ok(())
     }
 
-    /// The files of a segment never change, so nothing is locked.
+    /// Locks nothing, because the files of a segment never change.
     fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::index::Hit;
 use clickvec::internals::text::{Analysis, terms};
+use clickvec_tables::files::os_error;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::fieldnorm::FieldNormReader;
@@ -37,12 +38,12 @@ use tokenizer::WordTokenizer;
 /// The folder of its files in that of a segment.
 const FOLDER: &str = "words";
 const FIELD: &str = "title";
-/// What tantivy may take for a segment that it writes. It is only a hint: a segment is never cut.
+/// The memory for tantivy to write a segment. It is only a hint: a segment is never cut.
 const WRITER_BYTES: usize = 512 << 20;
 
 /// The lexical part of a segment.
 pub(crate) struct Words {
-    /// Where its files are, for messages.
+    /// The path of its files, for messages.
     path: PathBuf,
     searcher: Searcher,
     // The searcher's files live as long as this.
@@ -87,14 +88,23 @@ fn guarded<T>(path: &Path, read: impl FnOnce() -> Result<T, TantivyError>) -> Re
 fn failed(path: &Path, error: &TantivyError) -> Error {
     // A full disk, or too many open files, is no damage.
     let system_error = match error {
-        TantivyError::IoError(error) => Some(("read", error)),
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => Some(("open", io_error)),
-        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => Some(("write", io_error)),
-        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => Some(("open", io_error)),
+        TantivyError::IoError(error) => Some(("read", error, None)),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
+            Some(("open", io_error, Some(filepath)))
+        }
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            Some(("write", io_error, Some(filepath)))
+        }
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+            Some(("open", io_error, None))
+        }
         _ => None,
     };
-    if let Some((action, code)) = system_error.and_then(|(action, error)| Some((action, error.raw_os_error()?))) {
-        return Error::io(path, action, io::Error::from_raw_os_error(code));
+    if let Some((action, error, file)) = system_error
+        && let Some(error) = os_error(error)
+    {
+        let path = file.map_or(path.to_owned(), |file| path.join(file));
+        return Error::io(&path, action, error);
     }
     malformed(path, "a lexical index", format!("one that cannot be opened: {error}"))
 }
@@ -141,7 +151,7 @@ impl Words {
         self.searcher.segment_readers().iter().map(|segment| u64::from(segment.max_doc())).sum()
     }
 
-    /// Returns what was done to the words of its titles.
+    /// Returns the analysis of its titles' words.
     pub(crate) fn analysis(&self) -> Analysis {
         self.analysis
     }
@@ -205,7 +215,7 @@ impl Words {
         })
     }
 
-    /// Returns the terms of titles within this many edits of a term, of which a swap of neighbours is one.
+    /// Returns the terms of titles within this many edits of a term. A swap of neighbouring letters is one edit.
     pub(crate) fn similar(&self, term: &str, edits: u8) -> Result<Vec<String>> {
         let [segment] = self.searcher.segment_readers() else { return Ok(Vec::new()) };
         guarded(&self.path, || {
@@ -251,7 +261,7 @@ impl Words {
     }
 }
 
-/// The distinct terms in order of appearance, and how often there is each.
+/// Returns the distinct terms in order of appearance, with their numbers of occurrences.
 fn counted(terms: &[String]) -> Vec<(&String, u32)> {
     let mut counted: Vec<(&String, u32)> = Vec::new();
     let mut indexes: HashMap<&String, usize> = HashMap::new();
@@ -275,7 +285,9 @@ pub(crate) fn write(folder: &Path, titles: &TitleLines, analysis: Analysis) -> R
     let written = MmapDirectory::open(&inner).map_err(TantivyError::from);
     let written = written.and_then(|directory| build(directory, titles.texts(), analysis));
     written.map_err(|error| match error {
-        TantivyError::IoError(error) => unwritten(io::Error::new(error.kind(), error)),
+        TantivyError::IoError(error) => {
+            unwritten(os_error(&error).unwrap_or_else(|| io::Error::new(error.kind(), error)))
+        }
         other => failed(&inner, &other),
     })?;
     let names = files::settle(&inner).map_err(unwritten)?;
@@ -288,8 +300,9 @@ fn build<'t>(
     analysis: Analysis,
 ) -> Result<TantivyIndex, TantivyError> {
     let mut schema = Schema::builder();
-    let indexing =
-        TextFieldIndexing::default().set_tokenizer(name(analysis)).set_index_option(IndexRecordOption::WithFreqs);
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(&analysis.file_name())
+        .set_index_option(IndexRecordOption::WithFreqs);
     let field = schema.add_text_field(FIELD, TextOptions::default().set_indexing_options(indexing));
     let index = TantivyIndex::builder().schema(schema.build()).tokenizers(tokenizers());
     let directory: Box<dyn Directory> = Box::new(directory);
@@ -304,29 +317,19 @@ fn build<'t>(
 
 fn tokenizers() -> TokenizerManager {
     let tokenizers = TokenizerManager::new();
-    for analysis in Analysis::ALL {
-        tokenizers.register(name(analysis), TextAnalyzer::from(WordTokenizer::new(analysis)));
+    for analysis in Analysis::all() {
+        tokenizers.register(&analysis.file_name(), TextAnalyzer::from(WordTokenizer::new(analysis)));
     }
     tokenizers
 }
 
-/// The name in tantivy's schema of the tokenizer that analyses words in this way.
-fn name(analysis: Analysis) -> &'static str {
-    match analysis {
-        Analysis { stem: false, split: false } => "clickvec",
-        Analysis { stem: true, split: false } => "clickvec-stem",
-        Analysis { stem: false, split: true } => "clickvec-split",
-        Analysis { stem: true, split: true } => "clickvec-stem-split",
-    }
-}
-
-/// What was done to the words of an index, as its schema says.
+/// Returns the analysis of an index's words, from its schema.
 fn analysis_in(index: &TantivyIndex, field: Field) -> Result<Analysis, TantivyError> {
     let schema = index.schema();
     let found = match schema.get_field_entry(field).field_type() {
         FieldType::Str(options) => options.get_indexing_options().map_or("none", TextFieldIndexing::tokenizer),
         _ => "none",
     };
-    let analysis = Analysis::ALL.into_iter().find(|&analysis| name(analysis) == found);
+    let analysis = Analysis::all().find(|analysis| analysis.file_name() == found);
     analysis.ok_or_else(|| TantivyError::SchemaError(format!("expected a tokenizer of clickvec, found `{found}`")))
 }

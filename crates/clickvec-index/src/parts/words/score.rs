@@ -14,7 +14,7 @@ const MANY_TERMS: usize = 64;
 /// Bounds of scores are rounded like scores. This makes sure that no title is passed over for the last bit.
 const ROUNDING: f64 = 1.0 + 1e-6;
 
-/// What a title's length adds to the denominator of BM25, for each of the 256 lengths that a segment distinguishes.
+/// The addition of a title's length to the denominator of BM25, for each of the 256 lengths that a segment distinguishes.
 pub(super) struct Norms([Score; 256]);
 
 impl Norms {
@@ -39,7 +39,7 @@ pub(super) struct Term {
 }
 
 impl Term {
-    /// Returns what the term adds to the title where its postings are.
+    /// Returns the contribution of the term to the title where its postings are.
     fn score(&self, norms: &Norms, lengths: &FieldNormReader) -> f64 {
         let frequency = self.postings.term_freq() as Score;
         let norm = norms.0[usize::from(lengths.fieldnorm_id(self.postings.doc()))];
@@ -123,7 +123,7 @@ fn term_by_term(
     }
 }
 
-/// Passes over titles that only have terms whose weights together cannot reach the best so far (MaxScore, Turtle and Flood 1995).
+/// Skips titles that only have terms whose weights together cannot reach the best so far (MaxScore, Turtle and Flood 1995).
 fn title_by_title(
     terms: &mut [Term],
     norms: &Norms,

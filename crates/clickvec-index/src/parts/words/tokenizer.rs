@@ -10,7 +10,7 @@ pub(super) struct WordTokenizer {
     buffer: WordBuffer,
     /// The terms of a text, one after the other.
     terms: String,
-    /// Where each term ends in `terms`.
+    /// The end of each term in `terms`.
     ends: Vec<usize>,
     token: Token,
 }
@@ -21,7 +21,7 @@ impl WordTokenizer {
     }
 }
 
-/// A copy has buffers of its own.
+/// Clones with buffers of its own.
 impl Clone for WordTokenizer {
     fn clone(&self) -> WordTokenizer {
         WordTokenizer::new(self.analysis)
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn tokens_are_the_terms() {
-        for analysis in Analysis::ALL {
+        for analysis in Analysis::all() {
             // A copy analyses alike.
             let mut tokenizer = WordTokenizer::new(analysis).clone();
             for text in ["12-Gauge tub won't", "", "…", "Ⅻ ﬁne CAFÉ 東京 İstanbul", "a a", "12in sofas"] {
