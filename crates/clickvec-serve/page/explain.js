@@ -82,20 +82,27 @@ const gapTable = (answer, lists) => {
     make("p", { class: "note" }, `What each word of the query adds to the first title less what it adds to the second.${others}`),
     table(["word", "", "vectors", "", "words"], rows, "differences by word"));
 };
+// Says in words what found the title.
+const told = title => {
+  const words = title.bm25.filter(word => word.share > 0).map(word => word.word), texts = pair => [shown(title.query.words[pair.query_word]), shown(title.text.words[pair.title_word])];
+  const meaning = title.pairs.filter(pair => pair.share >= 0.02).map(texts).filter(([query, word], at, all) => query !== word && !words.includes(query) && all.findIndex(([other]) => other === query) === at).map(([query, word]) => `${query} ↔ ${word}`);
+  const parts = [...(words.length ? [`by words: ${words.join(", ")}`] : []), ...(meaning.length ? [`by meaning: ${meaning.join(", ")}`] : [])];
+  return parts.length ? `Found ${parts.join("; ")}.` : "Neither a word nor a pair of words stands out: the texts as a whole are alike.";
+};
 const drawExplanation = (box, answer, query, lists) => {
   const { title } = answer;
   box.replaceChildren(make("h2", { id: "why-title", tabindex: -1 }, answer.gap ? "Why is it above the other?" : title.title));
   if (answer.gap) { box.append(gapTable(answer, lists)); return; }
-  box.append(make("p", {}, `Query: ${query}`), make("p", { class: "note" }, Object.entries(title.scores).map(([part, score]) => `${SCORES[part] || part} ${signed(score)}`).join(", "), ...Object.entries(title.fields).map(([name, value]) => `, ${name}: ${value}`)));
-  box.append(make("h3", {}, "What each word adds to the cosine"), make("p", { class: "note" }, "“Along” is how far the vector moves towards the other text while the word is read: these sum to the cosine. “Without” is how much the cosine falls without the word. Underlined words are keywords of the model."));
-  box.append(make("div", { class: "pair" }, make("div", {}, make("p", { class: "note" }, "of the query"), wordsTable(title.query, "words of the query")), make("div", {}, make("p", { class: "note" }, "of the title"), wordsTable(title.text, "words of the title"))));
-  if (title.bm25.length) box.append(make("h3", {}, "What each word adds to BM25"), table(["word", "in the title", "titles that have it", "adds"], title.bm25.map(word => [word.word, String(word.in_title), word.titles.toLocaleString("en"), signed(word.share)]), "BM25 by word"));
+  const mixed = answer.unit === "dimension", part = (heading, note, ...inside) => box.append(make("h3", {}, heading), ...(note ? [make("p", { class: "note" }, note)] : []), ...inside);
+  box.append(make("p", { class: "told" }, told(title)), make("p", { class: "note" }, `Query: ${query}. `, Object.entries(title.scores).map(([part, score]) => `${SCORES[part] || part} ${signed(score)}`).join(", "), ...Object.entries(title.fields).filter(([, value]) => value && !isLink(value)).map(([name, value]) => `, ${label(name).toLowerCase()}: ${formatted(name, value)}`)));
+  box.append(heatMaps(title, mixed ? "the most active cells" : "the units that add most"));
+  part("What each word adds to the cosine", "“Along” is how far the vector moves towards the other text while the word is read: these sum to the cosine. “Without” is how much the cosine falls without the word. Underlined words are keywords of the model.",
+    make("div", { class: "pair" }, make("div", {}, make("p", { class: "note" }, "of the query"), wordsTable(title.query, "words of the query")), make("div", {}, make("p", { class: "note" }, "of the title"), wordsTable(title.text, "words of the title"))));
+  if (title.bm25.length) part("What each word adds to BM25", "", table(["word", "in the title", "titles that have it", "adds"], title.bm25.map(word => [word.word, String(word.in_title), word.titles.toLocaleString("en"), signed(word.share)]), "BM25 by word"));
   const words = pair => `${shown(title.query.words[pair.query_word])} ↔ ${shown(title.text.words[pair.title_word])}`;
   const pairs = title.pairs.filter(pair => pair.share >= 0.005).slice(0, 8);
-  if (pairs.length) box.append(make("h3", {}, "Words that match"), table(["query ↔ title", "adds to the cosine"], pairs.map(pair => [words(pair), signed(pair.share)]), "words that match"));
+  if (pairs.length) part("Words that match", "", table(["query ↔ title", "adds to the cosine"], pairs.map(pair => [words(pair), signed(pair.share)]), "words that match"));
   const place = (text, at) => make("span", {}, at === undefined ? "" : shown(text.words[at]));
-  const mixed = answer.unit === "dimension";
-  box.append(make("h3", {}, `Shared ${answer.unit}s`), make("p", { class: "note" }, `The ${answer.unit}s of both vectors that add most${mixed ? "; each is a mixture of all cells" : ", and the word that moved each most"}.`),
+  part(`Shared ${answer.unit}s`, `The ${answer.unit}s of both vectors that add most${mixed ? "; each is a mixture of all cells" : ", and the word that moved each most"}.`,
     table([answer.unit, "query", "title", "adds", "word of the query", "word of the title"], title.units.map(unit => [String(unit.unit), signed(unit.query), signed(unit.title), signed(unit.share), place(title.query, unit.query_word), place(title.text, unit.title_word)]), `shared ${answer.unit}s`, "cells"));
-  box.append(heatMaps(title, mixed ? "the most active cells" : "the units that add most"));
 };

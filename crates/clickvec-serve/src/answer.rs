@@ -14,11 +14,12 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::generation::Generation;
+use crate::memory::{EVERY, Used};
 
 /// A stage of the work and its time.
 pub(crate) type Stage = (&'static str, Duration);
 
-/// What the log and the figures say of an answer.
+/// The facts of an answer for the log and the figures.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// The stages of the work and their times.
@@ -38,7 +39,7 @@ impl Record {
     }
 }
 
-/// An answer, and what the log says of it.
+/// An answer, and its record for the log.
 pub(crate) struct Recorded(pub(crate) Value, pub(crate) Record);
 
 impl IntoResponse for Recorded {
@@ -56,12 +57,13 @@ const UNIT: usize = 1024;
 pub(crate) struct Outgoing {
     room: Arc<Semaphore>,
     units: usize,
+    used: Used,
 }
 
 impl Outgoing {
     pub(crate) fn new(bytes: usize) -> Outgoing {
         let units = bytes.div_ceil(UNIT).clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
-        Outgoing { room: Arc::new(Semaphore::new(units)), units }
+        Outgoing { room: Arc::new(Semaphore::new(units)), units, used: Used::default() }
     }
 
     /// Returns a body that holds its share of the bound until the connection has taken its last piece; `None` if there is no
@@ -70,10 +72,22 @@ impl Outgoing {
         if rest.len() <= PIECE {
             return Some(rest.into());
         }
+        self.used.add(rest.len());
         // A single answer above the bound must be possible.
         let units = rest.len().div_ceil(UNIT).min(self.units) as u32;
         let room = Arc::clone(&self.room).try_acquire_many_owned(units).ok()?;
         Some(Body::new(Pieces { rest, _room: room }))
+    }
+}
+
+impl Outgoing {
+    /// Gives memory that answers have left back to the system, now and then, for ever.
+    pub(crate) async fn give_back_memory(&self) {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let is_all = self.room.available_permits() == self.units;
+            tokio::task::block_in_place(|| self.used.give_back(is_all));
+        }
     }
 }
 

@@ -1,26 +1,29 @@
 //! A log that loses nothing it acknowledged: lines are appended in groups, each group is synced, and only then is a line
 //! acknowledged.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use clickvec_tables::Error;
+use clickvec_tables::files::open_private;
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::error::{Result, no_threads, refuse_special};
 use crate::fault::Fault;
-use crate::log::in_groups;
+use crate::growing::{GrowingFile, end_of_lines, name_aside, put_aside, tell_aside};
+use crate::log::{Log, in_groups};
 
 /// Requests that may wait for the disk.
 const WAITING: usize = 4096;
-/// A disk that is behind is given this time.
-const LATER: Duration = Duration::from_secs(1);
-/// A torn line is looked for in pieces of this size.
-const PIECE: u64 = 64 * 1024;
+/// The time for a disk that is behind.
+pub(crate) const LATER: Duration = Duration::from_secs(1);
+/// What the service's log calls what it is told of this one.
+const EVENT: &str = "clicks";
 
 /// The way to the log.
 #[derive(Clone)]
@@ -29,18 +32,18 @@ pub(crate) struct Clicks {
     posts: SyncSender<Option<Post>>,
 }
 
-/// The lines of a request, and where their fate is told.
+/// The lines of a request, and the sender of its result.
 struct Post {
     lines: Vec<u8>,
     reply: oneshot::Sender<io::Result<()>>,
 }
 
 impl Clicks {
-    /// Opens the log at `path` and mends what a kill may have left: a last line without its end, which was never
-    /// acknowledged, is cut off. The thread ends after [`Clicks::end`].
-    pub(crate) fn open(path: &Path, rotate: u64) -> Result<(Clicks, JoinHandle<()>)> {
+    /// Opens the log at `path`. What a kill or another program may have left, such as a last line without its end, is put aside, and the
+    /// service's log says so. The thread ends after [`Clicks::end`].
+    pub(crate) fn open(path: &Path, rotate: u64, log: Log) -> Result<(Clicks, JoinHandle<()>)> {
         refuse_special(path)?;
-        let mut writer = Writer::open(path, rotate).map_err(|source| Error::io(path, "open", source))?;
+        let mut writer = Writer::open(path, rotate, log).map_err(|source| Error::io(path, "open", source))?;
         let (posts, received) = sync_channel(WAITING);
         let thread = std::thread::Builder::new().name("clicks".to_owned()).spawn(move || {
             in_groups(&received, |posts| writer.append_all(posts));
@@ -58,7 +61,7 @@ impl Clicks {
         written.map_err(|error| Fault::not_written("click", &error))
     }
 
-    /// Ends the log after what it has so far.
+    /// Ends the log after the posts so far.
     pub(crate) fn end(&self) {
         let _ = self.posts.send(None);
     }
@@ -67,12 +70,12 @@ impl Clicks {
 /// The file that lines are appended to.
 struct Writer {
     path: PathBuf,
-    file: File,
-    /// Its size. What is behind it is of a group that failed.
-    size: u64,
+    file: GrowingFile,
     /// The day on which its last line was written.
     day: i64,
     rotate: u64,
+    /// The service's log.
+    log: Log,
 }
 
 /// Returns the number of a day, UTC, counted from 1970.
@@ -80,46 +83,60 @@ fn unix_day(time: SystemTime) -> i64 {
     time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| (since.as_secs() / 86_400) as i64)
 }
 
-/// How each line of a log of clicks begins.
-const BEGIN: &str = r#"{"time":"#;
+/// How each line of a log of clicks begins, with `time` or `timestamp`.
+const BEGIN: &str = r#"{"time"#;
 
-/// Refuses a file that is no log of clicks, which would lose its last line and get lines of another kind. A kill may have left
-/// only a part of a first line.
-fn refuse_others(file: &mut File) -> io::Result<()> {
+/// How a file begins.
+enum Beginning {
+    /// As a log of clicks, of which a kill may have left only a part of a first line.
+    Clicks,
+    /// With bytes of zero: another program cut the log while it was written to.
+    Zeros,
+}
+
+/// Reads how a file begins, and refuses one that is no log of clicks.
+fn beginning(file: &mut File) -> io::Result<Beginning> {
     let mut first = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
     file.take(BEGIN.len() as u64).read_to_end(&mut first)?;
     if BEGIN.as_bytes().starts_with(&first) {
-        return Ok(());
+        return Ok(Beginning::Clicks);
+    }
+    if first[0] == 0 {
+        return Ok(Beginning::Zeros);
     }
     let found = format!("expected a new file, or a log of clicks whose lines begin with `{BEGIN}`, found another file");
     Err(io::Error::new(io::ErrorKind::InvalidData, found))
 }
 
 impl Writer {
-    fn open(path: &Path, rotate: u64) -> io::Result<Writer> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
-        // Two writers would cut off each other's lines.
+    fn open(path: &Path, rotate: u64, log: Log) -> io::Result<Writer> {
+        let mut file = open_private(path)?;
+        // Two writers would put aside each other's lines.
         file.try_lock().map_err(|error| match error {
             std::fs::TryLockError::WouldBlock => {
                 io::Error::new(io::ErrorKind::ResourceBusy, "another service writes to it")
             }
             std::fs::TryLockError::Error(error) => error,
         })?;
-        refuse_others(&mut file)?;
-        let size = end_of_lines(&mut file)?;
-        // Before it is cut, which would make it look new.
+        let beginning = beginning(&mut file)?;
+        // Before anything is cut, which would make it look new.
         let day = unix_day(file.metadata()?.modified()?);
-        file.set_len(size)?;
-        file.sync_all()?;
+        let mut writer = Writer { path: path.to_owned(), file: GrowingFile { file, size: 0 }, day, rotate, log };
+        match beginning {
+            Beginning::Clicks => writer.mend()?,
+            Beginning::Zeros => {
+                let aside = name_aside(path, ".damaged")?;
+                tell_aside(&aside, &writer.log, EVENT, "the file begins with bytes of zero");
+                writer.move_to(&aside)?;
+            }
+        }
+        writer.file.file.sync_all()?;
         sync_folder(path)?;
-        Ok(Writer { path: path.to_owned(), file, size, day, rotate })
+        Ok(writer)
     }
 
-    /// Appends the lines of several requests at once, and tells each what came of it.
+    /// Appends the lines of several requests at once, and tells each whether they are on the disk.
     fn append_all(&mut self, posts: Vec<Post>) {
         let bytes: Vec<u8> = posts.iter().flat_map(|post| &post.lines).copied().collect();
         let done = self.append(&bytes);
@@ -134,70 +151,64 @@ impl Writer {
         if bytes.is_empty() {
             return Ok(());
         }
+        self.follow()?;
         let today = unix_day(SystemTime::now());
-        let is_large = self.size.saturating_add(bytes.len() as u64) > self.rotate;
-        if self.size > 0 && (is_large || self.day != today) {
-            self.put_aside()?;
+        let is_large = self.file.size.saturating_add(bytes.len() as u64) > self.rotate;
+        if self.file.size > 0 && (is_large || self.day != today) {
+            let extension = self.path.extension().map_or(String::new(), |name| format!(".{}", name.to_string_lossy()));
+            self.move_to(&name_aside(&self.path, &extension)?)?;
         }
-        let written = self.write(bytes);
-        match written {
-            Ok(()) => {
-                self.size += bytes.len() as u64;
-                self.day = today;
-            }
-            // What got through is cut off now, or else by the next group, which begins at the same position.
-            Err(_) => self.file.set_len(self.size)?,
+        self.file.write(bytes)?;
+        if !self.is_in_a_folder()? {
+            // It was deleted meanwhile, and these lines with it.
+            self.follow()?;
+            self.file.write(bytes)?;
         }
-        written
+        self.day = today;
+        Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.size))?;
-        self.file.write_all(bytes)?;
-        // A shorter group must leave nothing of a longer one that failed.
-        self.file.set_len(self.size + bytes.len() as u64)?;
-        self.file.sync_data()
+    /// Begins a new file if the old one was deleted or moved away, and looks at what another program may have done to it.
+    fn follow(&mut self) -> io::Result<()> {
+        if self.file.is_gone(&self.path)? {
+            self.log.event(EVENT, json!({"reason": "the file is gone from its place; a new one is begun"}));
+            *self = Writer::open(&self.path, self.rotate, self.log.clone())?;
+        } else if self.file.is_changed()? {
+            self.mend()?;
+        }
+        Ok(())
     }
 
-    /// Gives the file a name with the time, and begins a new one: when it is large, and for each day.
-    fn put_aside(&mut self) -> io::Result<()> {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let extension =
-            self.path.extension().map_or(String::new(), |extension| format!(".{}", extension.to_string_lossy()));
-        let time = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
-        let aside = (0..u32::MAX)
-            .map(|number| match number {
-                0 => format!("{stem}-{time}{extension}"),
-                _ => format!("{stem}-{time}-{number}{extension}"),
-            })
-            .map(|name| self.path.with_file_name(name))
-            .find(|path| !path.exists());
-        let aside = aside.ok_or(io::ErrorKind::AlreadyExists)?;
+    /// Puts a last line without its end into a file of its own, and takes the size of the file.
+    fn mend(&mut self) -> io::Result<()> {
+        let file = &self.file.file;
+        let end = end_of_lines(file)?;
+        if end < file.metadata()?.len() {
+            put_aside(file, end, &self.path, &self.log, EVENT, "a last line without its end")?;
+            file.set_len(end)?;
+        }
+        self.file.size = end;
+        Ok(())
+    }
+
+    /// Gives the file another name and begins a new one.
+    fn move_to(&mut self, aside: &Path) -> io::Result<()> {
         match std::fs::rename(&self.path, aside) {
             // It was moved away already, with all its lines.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             renamed => renamed?,
         }
-        *self = Writer::open(&self.path, self.rotate)?;
+        *self = Writer::open(&self.path, self.rotate, self.log.clone())?;
         Ok(())
     }
-}
 
-/// Returns where the last complete line ends.
-fn end_of_lines(file: &mut File) -> io::Result<u64> {
-    let mut end = file.metadata()?.len();
-    let mut piece = Vec::new();
-    while end > 0 {
-        let start = end.saturating_sub(PIECE);
-        piece.clear();
-        file.seek(SeekFrom::Start(start))?;
-        (&*file).take(end - start).read_to_end(&mut piece)?;
-        if let Some(at) = piece.iter().rposition(|&byte| byte == b'\n') {
-            return Ok(start + at as u64 + 1);
-        }
-        end = start;
+    /// Returns whether the file has a name still.
+    fn is_in_a_folder(&self) -> io::Result<bool> {
+        #[cfg(unix)]
+        return Ok(std::os::unix::fs::MetadataExt::nlink(&self.file.file.metadata()?) > 0);
+        #[cfg(not(unix))]
+        Ok(true)
     }
-    Ok(0)
 }
 
 /// Makes a new name in a folder survive a power failure.
@@ -208,7 +219,10 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
+    use crate::growing::PIECE;
 
     fn append(clicks: &Clicks, line: &str) -> Result<(), Fault> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -216,22 +230,29 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_cut_off_and_whole_ones_stay() {
+    fn a_torn_last_line_is_put_aside_and_whole_ones_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
         let one = "{\"time\":1}\n";
+        let aside = || {
+            let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+            let damaged = entries.filter(|path| path.extension().is_some_and(|extension| extension == "damaged"));
+            let text = |path: PathBuf| (std::fs::read_to_string(&path).unwrap(), std::fs::remove_file(path).unwrap()).0;
+            damaged.map(text).collect::<Vec<String>>().concat()
+        };
         let torn = format!("{one}{{\"tw");
         for (before, rest) in [("", ""), ("{\"ti", ""), (one, one), (&torn, one)] {
             std::fs::write(&path, before).unwrap();
-            let (clicks, thread) = Clicks::open(&path, 1 << 20).unwrap();
+            let (clicks, thread) = Clicks::open(&path, 1 << 20, Log::nowhere()).unwrap();
             append(&clicks, "new\n").unwrap();
             clicks.end();
             thread.join().unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{rest}new\n"), "{before:?}");
+            assert_eq!(aside(), before[rest.len()..]);
         }
         let long = format!("{one}{}", "x".repeat(3 * PIECE as usize));
         std::fs::write(&path, long).unwrap();
-        drop(Writer::open(&path, 1).unwrap());
+        drop(Writer::open(&path, 1, Log::nowhere()).unwrap());
         assert_eq!(std::fs::read_to_string(&path).unwrap(), one);
     }
 
@@ -242,13 +263,13 @@ mod tests {
         let another_form = "{\"id\":1,\"title\":\"red door\"}\n{\"id\":2}";
         for before in ["id\ttitle\n1\tred door", "\n", "\u{feff}id\n", another_form, "{\"a\":1}"] {
             std::fs::write(&path, before).unwrap();
-            let error = Clicks::open(&path, 1 << 20).err().unwrap().to_string();
+            let error = Clicks::open(&path, 1 << 20, Log::nowhere()).err().unwrap().to_string();
             assert!(error.contains("or a log of clicks"), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
         }
     }
 
-    /// Opening a pipe would wait for a reader, and no signal would end that.
+    /// Opening a pipe would wait for a reader, and no signal would end the wait.
     #[cfg(unix)]
     #[test]
     fn a_pipe_is_refused() {
@@ -256,7 +277,7 @@ mod tests {
         let path = folder.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         for path in [path.as_path(), Path::new("/dev/null")] {
-            let clicks = Clicks::open(path, 1 << 20).map(drop).unwrap_err();
+            let clicks = Clicks::open(path, 1 << 20, Log::nowhere()).map(drop).unwrap_err();
             let judgments = crate::sheet::Sheet::open(path).map(drop).unwrap_err();
             for error in [clicks, judgments] {
                 assert!(error.to_string().contains("expected a plain file"), "{error}");
@@ -264,11 +285,61 @@ mod tests {
         }
     }
 
+    /// What programs that rotate logs do, and people who tidy up, while the service runs.
+    #[cfg(unix)]
+    #[test]
+    fn what_other_programs_do_to_the_file_loses_nothing_acknowledged_later() {
+        let line = |name: &str| format!("{{\"time\":\"{name}\"}}\n");
+        type Doing = fn(&Path);
+        let doings: [(&str, Doing); 6] = [
+            ("truncate", |path| File::options().write(true).open(path).unwrap().set_len(0).unwrap()),
+            ("cut a line", |path| File::options().write(true).open(path).unwrap().set_len(5).unwrap()),
+            ("delete", |path| std::fs::remove_file(path).unwrap()),
+            ("move", |path| std::fs::rename(path, path.with_extension("1")).unwrap()),
+            ("replace", |path| {
+                std::fs::rename(path, path.with_extension("1")).unwrap();
+                std::fs::write(path, "").unwrap();
+            }),
+            ("append", |path| {
+                let mut file = File::options().append(true).open(path).unwrap();
+                file.write_all(b"{\"time\":\"other\"}\n").unwrap();
+            }),
+        ];
+        for (name, doing) in doings {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("clicks.jsonl");
+            let (clicks, thread) = Clicks::open(&path, 1 << 20, Log::nowhere()).unwrap();
+            append(&clicks, &line("one")).unwrap();
+            doing(&path);
+            append(&clicks, &line("two")).unwrap();
+            clicks.end();
+            thread.join().unwrap();
+            let before = if name == "append" { line("one") + &line("other") } else { String::new() };
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), before + &line("two"), "{name}");
+            Clicks::open(&path, 1 << 20, Log::nowhere()).unwrap().0.end();
+        }
+    }
+
+    #[test]
+    fn a_log_with_a_hole_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.jsonl");
+        let hole = "\0".repeat(100) + "{\"time\":1}\n";
+        std::fs::write(&path, &hole).unwrap();
+        drop(Writer::open(&path, 1 << 20, Log::nowhere()).unwrap());
+        let mut files: Vec<String> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+            .collect();
+        files.sort_by_key(String::len);
+        assert_eq!(files, [String::new(), hole]);
+    }
+
     #[test]
     fn a_large_log_is_put_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
-        let (clicks, thread) = Clicks::open(&path, 10).unwrap();
+        let (clicks, thread) = Clicks::open(&path, 10, Log::nowhere()).unwrap();
         for line in ["first\n", "second\n", "third\n", "a line that is longer than the limit\n"] {
             append(&clicks, line).unwrap();
         }
@@ -290,7 +361,7 @@ mod tests {
         std::fs::write(&path, "{\"time\":\"yesterday\"}\n").unwrap();
         let yesterday = SystemTime::now() - Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(yesterday).unwrap();
-        let mut writer = Writer::open(&path, 1 << 20).unwrap();
+        let mut writer = Writer::open(&path, 1 << 20, Log::nowhere()).unwrap();
         writer.append(b"of today\n").unwrap();
         writer.append(b"also of today\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "of today\nalso of today\n");
@@ -304,7 +375,7 @@ mod tests {
         std::fs::write(&path, "{\"time\":\"tomorrow\"}\n").unwrap();
         let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
         File::options().write(true).open(&path).unwrap().set_modified(tomorrow).unwrap();
-        let mut writer = Writer::open(&path, 1 << 20).unwrap();
+        let mut writer = Writer::open(&path, 1 << 20, Log::nowhere()).unwrap();
         writer.append(b"of today\n").unwrap();
         // Set back while it runs: each change of the day is one file more, and no name is taken twice.
         for day in [writer.day + 1, 0, i64::MAX] {
@@ -321,8 +392,8 @@ mod tests {
     fn a_second_writer_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("clicks.jsonl");
-        let (_clicks, _thread) = Clicks::open(&path, 10).unwrap();
-        let error = Clicks::open(&path, 10).err().unwrap();
+        let (_clicks, _thread) = Clicks::open(&path, 10, Log::nowhere()).unwrap();
+        let error = Clicks::open(&path, 10, Log::nowhere()).err().unwrap();
         assert!(error.to_string().contains("another service writes to it"), "{error}");
     }
 
@@ -333,9 +404,10 @@ mod tests {
             return;
         }
         // It cannot be cut, so the writer is made by hand.
-        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
-        let mut writer = Writer { path: path.to_owned(), file, size: 0, day: 0, rotate: 100 };
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let file = GrowingFile { file, size: 0 };
+        let mut writer = Writer { path: path.to_owned(), file, day: 0, rotate: 100, log: Log::nowhere() };
         assert!(writer.append(b"line\n").is_err());
-        assert_eq!(writer.size, 0);
+        assert_eq!(writer.file.size, 0);
     }
 }

@@ -1,6 +1,7 @@
-//! Who sends a request, and the share of each client: a number of texts a second, and as many at once as a batch may have.
+//! The client of a request, and the share of each client: a number of texts a second, and as many at once as a batch may have.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ const KNOWN: usize = 65_536;
 /// The longest time that Retry-After gives.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// Who sent a request, and when it began.
+/// The client of a request, and the time when the request began.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) client: String,
@@ -30,7 +31,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// What clients have left of their shares.
+/// The remaining share of each client.
 pub(crate) struct Clients {
     /// Texts a second; 0 is no limit.
     rate: f64,
@@ -78,9 +79,47 @@ impl Clients {
     }
 }
 
+/// Returns the name of a client by its address. Who has one address of IPv6 has a whole network of them, so the network is the client.
+pub(crate) fn name(address: IpAddr) -> String {
+    match address.to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            format!("{}/64", Ipv6Addr::from_bits(address.to_bits() >> 64 << 64))
+        }
+        address => address.to_string(),
+    }
+}
+
+/// Returns the last address of the header X-Forwarded-For, which may have brackets and a port.
+pub(crate) fn forwarded(header: &str) -> Option<IpAddr> {
+    let last = header.rsplit(',').next()?.trim();
+    let with_port = || last.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let in_brackets = || last.strip_prefix('[')?.strip_suffix(']')?.parse().ok();
+    last.parse().ok().or_else(with_port).or_else(in_brackets)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_has_one_name() {
+        let named = |header| forwarded(header).map(name);
+        for (header, expected) in [
+            ("203.0.113.7", Some("203.0.113.7")),
+            ("10.0.0.1, 203.0.113.7:4711", Some("203.0.113.7")),
+            ("::ffff:203.0.113.7", Some("203.0.113.7")),
+            ("[::ffff:203.0.113.7]:80", Some("203.0.113.7")),
+            ("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2::/64")),
+            ("[2001:db8:1:2:ffff::1]:443", Some("2001:db8:1:2::/64")),
+            ("[2001:db8:1:3::1]", Some("2001:db8:1:3::/64")),
+            ("::1", Some("::1")),
+            ("unknown", None),
+            ("", None),
+            ("203.0.113.7, _hidden", None),
+        ] {
+            assert_eq!(named(header).as_deref(), expected, "{header}");
+        }
+    }
 
     #[test]
     fn each_client_has_a_share_of_its_own() {

@@ -31,11 +31,11 @@ use crate::service::Service;
 const HEAD: usize = 64 * 1024;
 /// The headers of a request, at most.
 const HEADERS: usize = 100;
-/// When the system has no more files for connections, it is asked again after this time.
+/// When the system has no more files for connections, the next attempt comes after this time.
 const NO_FILES: Duration = Duration::from_millis(50);
-/// How long a client may take to hear that a newer one needs its permit.
+/// The time for a client to hear that a newer one needs its permit.
 const TO_LEAVE: Duration = Duration::from_millis(100);
-/// The same for one that has asked nothing so far. If its request is there by then, it is read and refused.
+/// The same for a client without a request so far. If its request is there by then, it is read and refused.
 const TO_ASK: Duration = Duration::from_millis(2);
 /// When the service ends, the rest of a request's head must come in this time.
 const TO_FINISH: Duration = Duration::from_secs(1);
@@ -48,6 +48,8 @@ pub(crate) async fn accept(
     mut stop: watch::Receiver<bool>,
 ) {
     let permits = Permits::new(&service.config.limits);
+    let owner = Arc::clone(&service);
+    let giving_back = tokio::spawn(async move { owner.outgoing.give_back_memory().await });
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -73,6 +75,7 @@ pub(crate) async fn accept(
         });
     }
     drop(listener);
+    giving_back.abort();
     let _ = tokio::time::timeout(service.config.limits.drain, permits.all_free()).await;
 }
 
@@ -88,16 +91,20 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(limits.idle));
     let peer = Peer { address: peer.ip(), permit: Arc::clone(&permit) };
+    permit.idle();
     let running = AtomicBool::new(false);
     let is_running = &running;
     let answer = service_fn(move |request: Request<Incoming>| {
         let (mut router, peer) = (router.clone(), peer.clone());
+        let permit = Arc::clone(&peer.permit);
         async move {
             is_running.store(true, Ordering::Relaxed);
+            peer.permit.busy();
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer);
             let response = router.call(request).await;
             is_running.store(false, Ordering::Relaxed);
+            permit.idle();
             response
         }
     });
@@ -113,6 +120,11 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
             if ended.is_err() && running.load(Ordering::Relaxed) {
                 let _ = connection.await;
             }
+        }
+        () = permit.idles_too_long() => {
+            // It has sent nothing for a while, unless its next request arrives just now, which is answered.
+            connection.as_mut().graceful_shutdown();
+            let _ = tokio::time::timeout(limits.request, connection).await;
         }
         () = permit.must_leave() => {
             // A request that waits here is refused now, which takes no time, and so is one that was not read yet. A client that

@@ -1,4 +1,4 @@
-//! What keeps a service from starting, or an index from being taken.
+//! Errors of starting a service or taking an index.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) fn no_threads(source: io::Error) -> Error {
     Error::new(ErrorKind::Io, format!("cannot start threads: {source}")).caused_by(source)
 }
 
-/// Refuses what can only be read or written once, before opening it could wait for ever.
+/// Refuses a file that can only be read or written once, before opening it could wait for ever.
 pub(crate) fn refuse_special(path: &Path) -> Result<()> {
     match Found::at(path) {
         Ok(Found::Special) => {

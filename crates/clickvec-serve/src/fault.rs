@@ -138,7 +138,7 @@ impl Fault {
     }
 }
 
-/// What an error of an index is to a client.
+/// Converts an error of an index for a client.
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
         let kind = match (error.kind(), error.named_place()) {
@@ -185,7 +185,7 @@ pub(crate) fn json_response(body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], body.into()).into_response()
 }
 
-/// At most this many characters of what a client sent are sent back.
+/// At most this many characters of a client's text are sent back.
 const ECHOED: usize = 40;
 
 /// Returns a text of a client for a message: shortened, without control characters, in quotes.

@@ -1,4 +1,4 @@
-//! What happens to every request before and after its route: who may ask, and what is written down about it.
+//! The steps before and after every route: who may send requests, and the log of them.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, Method, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::answer::Record;
-use crate::clients::Caller;
+use crate::clients::{Caller, forwarded, name};
 use crate::fault::{Fault, Kind, quoted};
 use crate::hosts::without_port;
 use crate::permits::Permit;
@@ -40,6 +40,7 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     };
     let headers = request.headers();
     let id = request_id(headers);
+    let trace = trace_id(headers);
     let client = client(&service, address, headers);
     let origin = headers.get(ORIGIN).cloned();
     let allowed =
@@ -74,6 +75,7 @@ pub(crate) async fn answer(State(service): State<Arc<Service>>, mut request: Req
     }
     let event = json!({
         "id": id,
+        "trace": trace,
         "client": client,
         "method": method.as_str(),
         "route": route,
@@ -126,6 +128,7 @@ async fn admit(service: &Service, permit: &Permit, checked: Result<bool, Fault>)
 /// Checks the names of the host and of the page that asks, and returns whether the request needs a permit.
 fn check(service: &Service, request: &Request) -> Result<bool, Fault> {
     let host = host(request)?;
+    check_encoding(request.headers())?;
     let path = request.uri().path();
     let is_health = path.starts_with("/health/");
     if let Some(host) = host.filter(|host| !is_health && !service.hosts.has(host)) {
@@ -157,7 +160,19 @@ fn host(request: &Request) -> Result<Option<&str>, Fault> {
     }
 }
 
-/// Refuses what the page of another site posts through a browser. A proxy may pass on the host without its port.
+/// Refuses a body that was coded before it was sent: nothing here decodes it.
+fn check_encoding(headers: &HeaderMap) -> Result<(), Fault> {
+    let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
+    match headers.get_all(TRANSFER_ENCODING).iter().find(|value| !is_chunked(value)) {
+        None => Ok(()),
+        Some(value) => {
+            let found = quoted(&String::from_utf8_lossy(value.as_bytes()));
+            Err(Fault::new(Kind::BAD_REQUEST, "no Transfer-Encoding but chunked", found))
+        }
+    }
+}
+
+/// Refuses posts of another site's page through a browser. A proxy may pass on the host without its port.
 fn check_origin(service: &Service, headers: &HeaderMap, host: Option<&str>) -> Result<(), Fault> {
     let Some(origin) = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok()) else { return Ok(()) };
     let own = origin.split_once("://").map(|(_, own)| own);
@@ -224,19 +239,30 @@ fn request_id(headers: &HeaderMap) -> String {
     }
 }
 
-/// Returns the address of the client: that of the connection, or the one that the proxy in front gives.
-fn client(service: &Service, peer: IpAddr, headers: &HeaderMap) -> String {
-    let forwarded = headers.get_all("x-forwarded-for").iter().next_back().and_then(|header| header.to_str().ok());
-    let last = forwarded.and_then(|all| all.rsplit(',').next()).and_then(|last| last.trim().parse::<IpAddr>().ok());
-    last.filter(|_| service.config.forwarded).unwrap_or(peer).to_string()
+/// Returns the id of the trace that a request belongs to, of the header traceparent (W3C Trace Context, version 00).
+fn trace_id(headers: &HeaderMap) -> Option<String> {
+    let header = headers.get("traceparent")?.to_str().ok()?;
+    let [version, trace, parent, flags] = header.split('-').collect::<Vec<_>>().try_into().ok()?;
+    let is_hex = |text: &str, length| {
+        text.len() == length && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    let is_valid = version == "00" && is_hex(trace, 32) && is_hex(parent, 16) && is_hex(flags, 2);
+    (is_valid && trace.bytes().any(|b| b != b'0')).then(|| trace.to_owned())
 }
 
-/// Tells a browser what the page of an allowed origin may ask.
+/// Returns the address of the client: that of the connection, or the one that the proxy in front gives.
+fn client(service: &Service, peer: IpAddr, headers: &HeaderMap) -> String {
+    let header = headers.get_all("x-forwarded-for").iter().next_back().and_then(|header| header.to_str().ok());
+    let last = header.filter(|_| service.config.forwarded).and_then(forwarded);
+    name(last.unwrap_or(peer))
+}
+
+/// Tells a browser which requests the page of an allowed origin may send.
 fn preflight() -> Response {
     let headers = [
         ("content-type", "text/plain"),
         ("access-control-allow-methods", "GET, POST"),
-        ("access-control-allow-headers", "authorization, content-type, x-request-id"),
+        ("access-control-allow-headers", "authorization, content-type, traceparent, x-request-id"),
         ("access-control-max-age", "600"),
     ];
     (StatusCode::NO_CONTENT, headers).into_response()

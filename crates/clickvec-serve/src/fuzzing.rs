@@ -1,4 +1,4 @@
-//! What comes from outside, without sockets, for fuzz targets.
+//! Input from outside, without sockets, for fuzz targets.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::connection::serve;
 use crate::error::Result;
+use crate::log::Log;
 use crate::permits::Permits;
 use crate::records::Records;
 use crate::routes::router;
@@ -20,8 +21,9 @@ use crate::server::Server;
 /// No answer may take longer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Returns what a client gets that sends these bytes and no more. If they are complete requests, the last of which closes the connection, it
-/// then waits; otherwise it says that no more will come, which a service may take for a client that has gone.
+/// Returns the answer to a client that sends these bytes and no more. If they are complete requests, the last of which closes the
+/// connection, the client then waits; otherwise it says that no more will come, which a service may take for a client that has
+/// gone.
 ///
 /// # Panics
 ///
@@ -61,18 +63,18 @@ pub fn feed(server: &Server, bytes: &[u8], is_complete: bool) -> Vec<u8> {
     })
 }
 
-/// Opens a folder of records, and mends its log of clicks.
+/// Opens a folder of records, and mends its logs of clicks.
 ///
 /// # Errors
 ///
-/// What a service would say that starts with it.
+/// Those of a service that starts with it.
 ///
 /// # Panics
 ///
 /// If the log does not end.
 pub fn records(folder: &Path) -> Result<()> {
-    let (records, thread) = Records::open(folder, 1 << 20)?;
-    records.clicks.end();
-    thread.join().expect("a log that ends");
+    let (records, threads) = Records::open(folder, true, 1 << 20, Log::nowhere())?;
+    records.end();
+    threads.into_iter().for_each(|thread| thread.join().expect("a log that ends"));
     Ok(())
 }

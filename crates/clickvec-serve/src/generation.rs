@@ -1,7 +1,7 @@
 //! The generations of a named index: the one that answers, and the one before it.
 //!
-//! A generation is what belongs together: the model, its vectors, the words and the titles. It never changes. A reload opens
-//! a new one, tests it and puts it in place in one step; requests that run keep the one they began with.
+//! A generation is a set that belongs together: the model, its vectors, the words and the titles. It never changes. A reload
+//! opens a new one, tests it and puts it in place in one step; running requests finish with the one they began with.
 //!
 //! The first generation answers before all its files have been read; they are read afterwards. If one is damaged, it stops
 //! answering.
@@ -19,7 +19,7 @@ use crate::fault::quoted;
 
 /// A canary must be found among this many titles.
 const CANARY_TOP: usize = 10;
-/// A new index is asked for this many of its own titles. Each is a long query, which reads much of an index: asking for more, in
+/// A new index is searched for this many of its own titles. Each is a long query, which reads much of an index: more of them, in
 /// every mode, took most of the time to the first answer and nearly all the time of a reload.
 const OWN_TITLES: usize = 3;
 /// A file that is not as it was written is read again after this time: the index may be about to be replaced.
@@ -40,14 +40,14 @@ pub(crate) struct Generation {
     pub(crate) name: String,
     /// Counted from 1 since the service started.
     pub(crate) number: u64,
-    /// When it was opened.
+    /// The time when it was opened.
     pub(crate) opened: String,
     pub(crate) index: Index,
-    /// What is known of its files.
+    /// The known state of its files.
     files: Mutex<Files>,
 }
 
-/// What is known of the files of a generation.
+/// The known state of a generation's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Files {
     /// They have not all been read.
@@ -76,7 +76,7 @@ pub(crate) struct Slot {
     history: Mutex<History>,
 }
 
-/// What was there before.
+/// The generations of the past.
 struct History {
     /// The number of the last generation that was opened.
     opened: u64,
@@ -133,22 +133,22 @@ impl Slot {
         })
     }
 
-    /// The generations now.
+    /// Returns the generations now.
     pub(crate) fn pair(&self) -> Arc<Pair> {
         self.pair.load_full()
     }
 
-    /// The generation that answers.
+    /// Returns the generation that answers.
     pub(crate) fn current(&self) -> Arc<Generation> {
         Arc::clone(&self.pair.load().current)
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens what is in the folder now, reads all of it that was not read before, tests it, and lets it answer. Otherwise
+    /// Opens the index in the folder, reads all files that were not read before, tests it, and puts it in place. If a step fails,
     /// everything stays.
     pub(crate) fn reload(&self, cause: Cause) -> Result<Reloaded> {
         // Two reloads at once would keep the wrong one as the one before.
@@ -205,11 +205,11 @@ impl Slot {
         Some((generation, result))
     }
 
-    /// Lets the generation before answer again; the one that answered becomes the one before.
+    /// Puts the generation before in place again; the current one becomes the one before.
     ///
     /// # Errors
     ///
-    /// What was found in the place of a sound generation.
+    /// The state found instead of a sound generation.
     pub(crate) fn roll_back(&self) -> Result<(), &'static str> {
         let mut history = self.history.lock().expect("no holder panics");
         let pair = self.pair();
@@ -231,7 +231,7 @@ impl Generation {
         Generation { name: name.to_owned(), number, opened: crate::log::now(), index, files: Mutex::new(files) }
     }
 
-    /// What is known of its files.
+    /// Returns the known state of its files.
     pub(crate) fn files(&self) -> Files {
         self.files.lock().expect("no holder panics").clone()
     }
@@ -265,7 +265,7 @@ pub(crate) fn is_replaced(fault: &Fault) -> bool {
     fault.kind() == ErrorKind::Busy
 }
 
-/// Returns what a fault of the index at `index` found, for clients, who need not know where the index is.
+/// Describes a fault of the index at `index` for clients, who need not know where the index is.
 fn told(index: &Path, fault: &Fault) -> String {
     let file = fault.path().and_then(|path| path.strip_prefix(index).ok()).map(|path| path.display().to_string());
     match (fault.kind(), file) {
@@ -293,7 +293,7 @@ fn test(path: &Path, index: &Index, canaries: &[Canary]) -> Result<()> {
         let vectors = &facts.model.fingerprint;
         return fault(format!("another model ({model}) than the one of its vectors ({vectors})"));
     }
-    index.prepare()?;
+    index.prepare(Mode::Fused)?;
     for Document { title, .. } in index.sample(OWN_TITLES)? {
         // Each part has its own share in a hit. What one part finds may be far down in the list of all.
         let request = Request::new(title, Mode::Fused).with_k(4 * CANARY_TOP).with_depth(CANARY_TOP);

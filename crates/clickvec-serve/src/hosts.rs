@@ -19,12 +19,12 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Takes these names, besides `localhost` and numbers. Without any, a service that others can reach takes every name: it is
-    /// behind something that knows its own.
+    /// Takes these names, besides `localhost` and numbers. Without any, a service that others can reach takes every name, because
+    /// a proxy in front of it knows its own.
     ///
     /// # Errors
     ///
-    /// What is no name.
+    /// A name that is invalid.
     pub(crate) fn new(names: &[String], is_public: bool) -> Result<Hosts> {
         let is_part = |part: &str| {
             !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))

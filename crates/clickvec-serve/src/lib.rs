@@ -28,19 +28,23 @@ mod front;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod generation;
+mod growing;
 mod hosts;
 mod judging;
 mod limits;
 mod log;
+mod memory;
 mod metrics;
 mod openapi;
 mod permits;
+mod pins;
 mod records;
 mod request;
 mod routes;
 mod server;
 mod service;
 mod sheet;
+mod suggestions;
 mod tokens;
 mod workers;
 

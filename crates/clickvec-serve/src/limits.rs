@@ -1,4 +1,4 @@
-//! How much a client may ask for, how much may wait, and for how long.
+//! Limits of requests, queues and times.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::error::{Result, setting};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Connections that are open at the same time. Those past the limit are told of health and figures; other requests on them
-    /// wait for a place, at most as long as for a worker.
+    /// Connections that are open at the same time. Those past the limit get answers about health and figures; other requests on
+    /// them wait for a place, at most as long as for a worker.
     pub connections: usize,
     /// Texts that wait for a worker at the same time. A batch counts as its texts.
     pub queue: usize,
@@ -28,27 +28,27 @@ pub struct Limits {
     pub results: usize,
     /// Titles of all answers to a batch: its queries times the titles of each.
     pub batch_results: usize,
-    /// How deep pages go: the first title of a page plus its length.
+    /// The depth of pages: the first title of a page plus its length.
     pub depth: usize,
-    /// How long a request may wait for a worker.
+    /// The longest wait of a request for a worker.
     #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub wait: Duration,
-    /// How long a request may take in all.
+    /// The longest time of a request in all.
     #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub request: Duration,
-    /// How long a client may take for the head of its next request, and for a part of an answer.
+    /// The longest time for the head of a client's next request, and for taking a part of an answer.
     #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub idle: Duration,
-    /// How long running requests may take when the service stops.
+    /// The longest time of running requests when the service stops.
     #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub drain: Duration,
-    /// Texts a second that one client may ask for; 0 is no limit.
+    /// Texts a second of one client; 0 is no limit.
     pub client_rate: f64,
     /// Bytes of large answers that clients have not taken yet, in all.
     pub answers: usize,
     /// Bytes of the log of clicks at which a new one is begun. Each day (UTC) begins a new one too.
     pub clicks: usize,
-    /// How often the service looks whether a folder has changed; 0 is never.
+    /// The time between two checks whether a folder has changed; 0 is never.
     #[serde(serialize_with = "as_seconds", deserialize_with = "from_seconds")]
     pub watch: Duration,
 }

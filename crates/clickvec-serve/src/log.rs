@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 /// Lines that may wait for the writer; further ones are counted and dropped.
 const WAITING: usize = 8192;
 
-/// How often it is looked whether a writer has gone on.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// The time between two checks whether a writer has gone on.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The log of a service. Its clones write to one place.
 #[derive(Clone)]
@@ -33,6 +34,11 @@ impl Log {
         Ok((Log { lines, dropped: Arc::new(AtomicU64::new(0)) }, writer))
     }
 
+    /// Creates a log that drops everything.
+    pub(crate) fn nowhere() -> Log {
+        Log { lines: sync_channel(0).0, dropped: Arc::default() }
+    }
+
     /// Writes an event with those of its fields that are not null.
     pub(crate) fn event(&self, name: &str, mut fields: Value) {
         fields["time"] = now().into();
@@ -49,20 +55,25 @@ impl Log {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Ends the log after what it has so far, unless its reader takes nothing until then.
+    /// Ends the log after the lines so far, unless its reader takes nothing until then.
     pub(crate) fn end(&self, by: Instant) {
         while let Err(TrySendError::Full(_)) = self.lines.try_send(None) {
             if Instant::now() >= by {
                 return;
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(SIGNAL_INTERVAL);
         }
     }
 }
 
 /// Returns the time, UTC, to a millisecond.
 pub(crate) fn now() -> String {
-    format!("{:.3}", jiff::Timestamp::now())
+    format!("{:.3}", timestamp())
+}
+
+/// Returns the time; the last of the year 9999 if the clock is set to a later one.
+pub(crate) fn timestamp() -> Timestamp {
+    Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::MAX)
 }
 
 fn write(sink: &mut impl Write, lines: &[Map<String, Value>]) {
@@ -75,7 +86,7 @@ fn write(sink: &mut impl Write, lines: &[Map<String, Value>]) {
     let _ = sink.write_all(&bytes).and_then(|()| sink.flush());
 }
 
-/// Takes what was sent, as much as there is at a time, up to a `None`.
+/// Takes the items sent, as many as there are at a time, up to a `None`.
 pub(crate) fn in_groups<T>(received: &Receiver<Option<T>>, mut take: impl FnMut(Vec<T>)) {
     while let Ok(first) = received.recv() {
         let group: Vec<Option<T>> = std::iter::once(first).chain(received.try_iter().take(WAITING)).collect();

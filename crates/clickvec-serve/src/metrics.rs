@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// The name of a figure, and what it means. Names of counters end with `_total`.
+/// The name of a figure, and its meaning. Names of counters end with `_total`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Figure(&'static str, &'static str);
 
@@ -74,7 +74,7 @@ impl Metrics {
         self.update(CONNECTIONS, String::new(), |number| *number -= 1);
     }
 
-    /// Sets what is only known when the figures are read.
+    /// Sets the figures that are only known when they are read.
     pub(crate) fn load(&self, waiting: usize, busy: usize, dropped: u64) {
         for (figure, number) in [(QUEUE, waiting as u64), (BUSY, busy as u64), (DROPPED, dropped)] {
             self.set(figure, String::new(), number);
@@ -148,7 +148,7 @@ fn labels(labels: &[(&str, &str)]) -> String {
     labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect::<Vec<_>>().join(",")
 }
 
-/// The longest time of a bucket, in seconds.
+/// Returns the longest time of a bucket, in seconds.
 fn bound(bucket: usize) -> f64 {
     1e-6 * (1_u64 << bucket) as f64
 }

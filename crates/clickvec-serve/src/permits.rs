@@ -1,11 +1,13 @@
 //! The permits of connections: as many as the limit, and a few more, so that questions about health get through.
 //!
 //! A connection past the limit gets one of the few. Questions after health and figures are answered there. Another request
-//! waits there for one of the many, until its time is over or a newer connection needs the permit that it has.
+//! waits there for one of the many, until its time is over or a newer connection needs the permit that it has. For each that waits,
+//! the connection that has been idle longest has to go.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -17,6 +19,9 @@ pub(crate) const SPARE: usize = 32;
 /// The time that Retry-After gives to a connection without a permit.
 const COME_AGAIN: Duration = Duration::from_secs(1);
 
+/// A connection that has been idle for less than this time keeps its permit: its next request may be on its way.
+const SHORT_PAUSE: Duration = Duration::from_secs(1);
+
 /// All permits.
 pub(crate) struct Permits {
     regular: Arc<Semaphore>,
@@ -24,9 +29,18 @@ pub(crate) struct Permits {
     most: usize,
     wait: Duration,
     guests: Mutex<Guests>,
+    /// The connections between two requests, those that have been so longest first.
+    idle: Mutex<BTreeMap<u64, Idle>>,
+    pauses: AtomicU64,
 }
 
-/// The connections with a spare permit, oldest first, with what tells them to leave it.
+/// A connection between two requests.
+struct Idle {
+    since: Instant,
+    leave: watch::Sender<bool>,
+}
+
+/// The connections with a spare permit, oldest first, with the senders that tell them to leave it.
 #[derive(Default)]
 struct Guests {
     waiting: VecDeque<(u64, watch::Sender<bool>)>,
@@ -40,9 +54,12 @@ pub(crate) struct Permit {
     /// Whether a newer connection needs it.
     leave: watch::Receiver<bool>,
     number: u64,
+    /// What tells the connection that it has been idle too long, and the number of its present pause.
+    idles_too_long: watch::Sender<bool>,
+    pause: AtomicU64,
 }
 
-/// What a connection has: one of the many, or one of the few.
+/// The permit of a connection: one of the many, or one of the few.
 struct Held {
     is_spare: bool,
     _permit: OwnedSemaphorePermit,
@@ -56,6 +73,8 @@ impl Permits {
             most: limits.connections,
             wait: limits.wait,
             guests: Mutex::default(),
+            idle: Mutex::default(),
+            pauses: AtomicU64::new(0),
         })
     }
 
@@ -98,7 +117,18 @@ impl Permits {
         number: u64,
     ) -> Permit {
         let held = Mutex::new(Held { is_spare, _permit: permit });
-        Permit { permits: Arc::clone(self), held, leave, number }
+        let idles_too_long = watch::channel(false).0;
+        Permit { permits: Arc::clone(self), held, leave, number, idles_too_long, pause: AtomicU64::new(0) }
+    }
+
+    /// Has the connection leave that has been idle longest, unless that is a short pause.
+    fn end_an_idle_one(&self) {
+        let mut idle = self.idle.lock().expect("no holder panics");
+        if idle.first_key_value().is_some_and(|(_, first)| first.since.elapsed() >= SHORT_PAUSE)
+            && let Some((_, first)) = idle.pop_first()
+        {
+            let _ = first.leave.send(true);
+        }
     }
 
     /// Removes a connection from those that may have to leave.
@@ -118,6 +148,7 @@ impl Permit {
         if !self.is_spare() {
             return Ok(());
         }
+        self.permits.end_an_idle_one();
         let permit = tokio::select! {
             permit = Arc::clone(&self.permits.regular).acquire_owned() => permit.ok(),
             () = self.must_leave() => None,
@@ -135,6 +166,31 @@ impl Permit {
         Ok(())
     }
 
+    /// Notes that the connection waits for its next request.
+    pub(crate) fn idle(&self) {
+        if self.is_spare() {
+            return;
+        }
+        let pause = 1 + self.permits.pauses.fetch_add(1, Ordering::Relaxed);
+        self.pause.store(pause, Ordering::Relaxed);
+        let idle = Idle { since: Instant::now(), leave: self.idles_too_long.clone() };
+        self.permits.idle.lock().expect("no holder panics").insert(pause, idle);
+    }
+
+    /// Notes that a request has come.
+    pub(crate) fn busy(&self) {
+        let pause = self.pause.swap(0, Ordering::Relaxed);
+        self.permits.idle.lock().expect("no holder panics").remove(&pause);
+    }
+
+    /// Waits until the connection has been idle too long for one that waits for a permit.
+    pub(crate) async fn idles_too_long(&self) {
+        let mut leave = self.idles_too_long.subscribe();
+        if leave.wait_for(|leave| *leave).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     /// Waits until a newer connection needs this permit.
     pub(crate) async fn must_leave(&self) {
         let mut leave = self.leave.clone();
@@ -147,6 +203,7 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        self.busy();
         self.permits.forget(self.number);
     }
 }
@@ -190,6 +247,34 @@ mod tests {
             drop((waits, spare, newer));
             tokio::time::timeout(Duration::from_secs(5), permits.all_free()).await.unwrap();
             assert!(permits.guests.lock().unwrap().waiting.is_empty());
+        });
+    }
+
+    #[test]
+    fn the_connection_that_is_idle_longest_goes_for_one_that_waits() {
+        let permits = Permits::new(&Limits { connections: 2, wait: Duration::from_secs(20), ..Limits::default() });
+        runtime().block_on(async {
+            let (idle, busy) = (permits.next().await, permits.next().await);
+            idle.idle();
+            busy.idle();
+            busy.busy();
+            let late = permits.next().await;
+            assert!(late.is_spare());
+            tokio::time::sleep(SHORT_PAUSE).await;
+            let leaves = async {
+                idle.idles_too_long().await;
+                drop(idle);
+            };
+            let ((), admitted) = tokio::join!(leaves, late.admit());
+            admitted.unwrap();
+            // The other is not idle, and a pause of no length counts for nothing.
+            late.idle();
+            let third = permits.next().await;
+            assert!(tokio::time::timeout(Duration::from_millis(50), third.admit()).await.is_err());
+            let stays = tokio::time::timeout(Duration::from_millis(50), busy.idles_too_long()).await;
+            assert!(stays.is_err());
+            drop((busy, late, third));
+            assert!(permits.idle.lock().unwrap().is_empty());
         });
     }
 

@@ -1,4 +1,4 @@
-//! What routes read of a request: JSON bodies and the parameters of addresses.
+//! Parts of requests that routes read: JSON bodies and the parameters of addresses.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -123,8 +123,13 @@ async fn read(mut body: Body, headers: &HeaderMap, service: &Service, started: I
     Ok(all.into())
 }
 
+/// Reads `null` as a field that is not there, as it is for every optional field.
+pub(crate) fn nullable<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
+    Option::deserialize(value).map(Option::unwrap_or_default)
+}
+
 /// A whole number of 0 or more: 10 and 10.0, which JSON does not tell apart.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WholeNumber(pub(crate) usize);
 
 impl<'de> Deserialize<'de> for WholeNumber {
@@ -153,16 +158,19 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for AddressQuery<T> {
     }
 }
 
-/// Reads parameters as the fields of an object, each once. `q` is the `query`, and each `filter` is one of the `filters`.
+/// Parameters that may be repeated. Each is one of the values of a field, whose name is the plural.
+const REPEATED: [&str; 3] = ["filter", "boost", "facet"];
+
+/// Reads parameters as the fields of an object, each once but for those that may be repeated. `q` is the `query`.
 fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Fault> {
     let mut fields = serde_json::Map::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
         let (name, text) = (decoded(name)?, decoded(text)?);
-        if name == "filter" {
-            let filters = fields.entry("filters").or_insert_with(|| Value::Array(Vec::new()));
-            if let Some(filters) = filters.as_array_mut() {
-                filters.push(text.into());
+        if REPEATED.contains(&&*name) {
+            let values = fields.entry(format!("{name}s")).or_insert_with(|| Value::Array(Vec::new()));
+            if let Some(values) = values.as_array_mut() {
+                values.push(text.into());
             }
             continue;
         }
@@ -192,8 +200,9 @@ fn parameters<T: DeserializeOwned>(query: &str) -> Result<T, Fault> {
         };
         match fields.keys().find(is_wrong).map(String::as_str) {
             Some("query") => fault.param("q"),
-            Some("filters") => fault.param("filter"),
-            Some(name) => fault.param(name),
+            Some(name) => {
+                fault.param(REPEATED.into_iter().find(|one| name.strip_suffix('s') == Some(one)).unwrap_or(name))
+            }
             None => fault,
         }
     })

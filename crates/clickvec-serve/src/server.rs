@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
+use arc_swap::ArcSwap;
 use clickvec_index::MANIFEST;
 use clickvec_tables::{Error, ErrorKind};
 use serde_json::json;
@@ -23,25 +24,31 @@ use crate::error::{Result, no_threads, setting};
 use crate::fault::quoted;
 use crate::generation::{Cause, Reloaded, Slot};
 use crate::hosts::Hosts;
+use crate::limits::Limits;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::openapi::described;
+use crate::permits::SPARE;
+use crate::pins::Pins;
 use crate::records::Records;
 use crate::routes::router;
 use crate::service::Service;
+use crate::suggestions::Suggestions;
 use crate::workers::Workers;
 
 /// Threads that read and write; the work is done by the workers.
 const THREADS: usize = 2;
-/// Those that accept, watch, check, and write the log, clicks and judgments.
+/// Threads that accept, watch, check, and write the log, clicks and judgments.
 const OTHER_THREADS: usize = 7;
+/// Files besides the connections: indexes while they are opened, logs, clicks and judgments.
+const OTHER_FILES: usize = 64;
 /// Room for at least this many clients to arrive at once.
 const FEW_CLIENTS: usize = 128;
 /// A name of an index is at most this long.
 const NAME: usize = 64;
-/// How often a thread that waits looks whether the service stops.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// However often folders are to be looked at, there is a pause between.
+/// The time between two checks of a waiting thread whether the service stops.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// The shortest pause between two checks of folders.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A service that runs. If it is dropped, it stops as after [`Server::stop`].
@@ -69,14 +76,41 @@ fn try_threads(count: usize) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Raises the number of files that this program may open as far as it is allowed to, and lowers the number of connections to those that
+/// there are files for. Returns the limit if it did the latter.
+#[cfg(unix)]
+fn fit_to_files(limits: &mut Limits) -> Result<Option<u64>> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // It stays as it is where the system refuses.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let Some(files) = getrlimit(Resource::Nofile).current else { return Ok(None) };
+    let room = usize::try_from(files).unwrap_or(usize::MAX).saturating_sub(SPARE + OTHER_FILES);
+    if room == 0 {
+        let expected = format!("at least {} files that may be open", SPARE + OTHER_FILES + 1);
+        return Err(setting(expected, files.to_string()).help("raise the limit with `ulimit -n`"));
+    }
+    let is_lowered = room < limits.connections;
+    limits.connections = limits.connections.min(room);
+    Ok(is_lowered.then_some(files))
+}
+
+/// Does nothing: there is no such limit.
+#[cfg(not(unix))]
+fn fit_to_files(_: &mut Limits) -> Result<Option<u64>> {
+    Ok(None)
+}
+
 impl Server {
     /// Opens the indexes and answers requests from now on, on threads of its own. It writes its log to `log`, one JSON object a line.
     ///
     /// # Errors
     ///
     /// If a setting is wrong, the address is taken, an index cannot be opened or fails its test, or a file cannot be written.
-    pub fn start(config: Config, log: impl Write + Send + 'static) -> Result<Server> {
+    pub fn start(mut config: Config, log: impl Write + Send + 'static) -> Result<Server> {
         check(&config)?;
+        let few_files = fit_to_files(&mut config.limits)?;
         let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
         try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(no_threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -93,13 +127,23 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let canaries: Arc<[_]> = config.canaries.as_slice().into();
         // Before they are opened: an index that is replaced meanwhile has changed.
-        let seen: Vec<_> = config.indexes.iter().map(|(_, path)| state(path)).collect();
+        let seen: Vec<_> = config.indexes.iter().map(|(_, path)| stamp(&path.join(MANIFEST))).collect();
+        let seen_pins = config.pins.as_deref().and_then(stamp);
+        let pins = config.pins.as_deref().map(Pins::read).transpose()?.unwrap_or_default();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
         let slots = config.indexes.iter().map(open).collect::<Result<Vec<Slot>>>()?;
         let rotate = config.limits.clicks as u64;
-        let records = config.record.as_deref().map(|folder| Records::open(folder, rotate)).transpose()?;
-        let (records, click_writer) = records.unzip();
         let (log, log_writer) = Log::new(log).map_err(no_threads)?;
+        if let Some(files) = few_files {
+            let reason = format!("only {files} files may be open");
+            log.event("limits", json!({"connections": config.limits.connections, "reason": reason}));
+        }
+        let records = config
+            .record
+            .as_deref()
+            .map(|folder| Records::open(folder, config.ubi, rotate, log.clone()))
+            .transpose()?;
+        let (records, click_writers) = records.unzip();
         let metrics = Arc::new(Metrics::default());
         let workers = Workers::new(&config.limits, Arc::clone(&metrics));
         let service = Arc::new(Service {
@@ -112,23 +156,25 @@ impl Server {
             log,
             records,
             hosts,
+            pins: ArcSwap::from_pointee(pins),
+            suggestions: Suggestions::new(&config.queries),
             config,
             stopping: AtomicBool::new(false),
         });
         service.slots.iter().for_each(|slot| service.update_metrics(slot));
         let (stop, stopped) = watch::channel(false);
         let mut server = Server { service, address, stop, threads: Vec::new(), writers: vec![log_writer] };
-        server.writers.extend(click_writer);
+        server.writers.extend(click_writers.into_iter().flatten());
         let service = Arc::clone(&server.service);
         server.thread("accept", move || {
             let router = router(&service);
             runtime.block_on(accept(service, router, listener, stopped));
-            runtime.shutdown_timeout(LOOK_AGAIN);
+            runtime.shutdown_timeout(SIGNAL_INTERVAL);
         })?;
         let every = server.service.config.limits.watch;
         if !every.is_zero() {
             let service = Arc::clone(&server.service);
-            server.thread("watch", move || watch_folders(&service, seen, every))?;
+            server.thread("watch", move || watch_files(&service, seen, seen_pins, every))?;
         }
         server.tell_start();
         let service = Arc::clone(&server.service);
@@ -165,8 +211,9 @@ impl Server {
         &self.service
     }
 
-    /// Reloads all indexes. What does not fit is refused, which the log says, and the old one stays.
+    /// Reloads all indexes and the table of pins. What does not fit is refused, which the log says, and the old one stays.
     pub fn reload(&self) {
+        let _ = self.service.reload_pins();
         for slot in &self.service.slots {
             // The log and the figures have it.
             let _ = self.service.reload(slot, Cause::Requested);
@@ -188,7 +235,7 @@ impl Server {
             let _ = thread.join();
         }
         if let Some(records) = &self.service.records {
-            records.clicks.end();
+            records.end();
         }
         self.service.log.event("end", json!({}));
         // A reader that takes nothing keeps the log's thread for ever, which then ends with the program.
@@ -196,7 +243,7 @@ impl Server {
         self.service.log.end(by);
         for writer in self.writers.drain(..) {
             while !writer.is_finished() && Instant::now() < by {
-                std::thread::sleep(LOOK_AGAIN);
+                std::thread::sleep(SIGNAL_INTERVAL);
             }
             if writer.is_finished() {
                 let _ = writer.join();
@@ -211,8 +258,8 @@ impl Drop for Server {
     }
 }
 
-/// Listens on an address. As many clients may arrive at once as may be connected: of those that the system has no room for,
-/// each tries again after a second. The standard library has room for 128.
+/// Listens on an address. As many clients may arrive at once as may be connected: each of those beyond the system's room tries
+/// again after a second. The standard library has room for 128.
 fn bind(address: SocketAddr, connections: usize) -> io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -251,30 +298,37 @@ fn check(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// How many looks a folder that keeps changing is given to come to rest. What `index` and `update` write is whole at any time.
+/// The most checks of a folder that keeps changing before it is reloaded. `index` and `update` write whole files at any time.
 const LOOKS: u32 = 5;
 
 /// Reloads an index when its folder is not as it was `seen` and stays as it is for a moment, or has kept changing for [`LOOKS`].
-fn watch_folders(service: &Service, mut seen: Vec<Option<ManifestStamp>>, every: Duration) {
+/// Reads the table of pins anew when it is another.
+fn watch_files(service: &Service, mut seen: Vec<Option<Stamp>>, mut seen_pins: Option<Stamp>, every: Duration) {
     let every = every.max(SHORTEST);
-    // What is to be reloaded once it has stopped changing, and how often it has been looked at.
-    let mut pending: Vec<Option<(ManifestStamp, u32)>> = vec![None; seen.len()];
+    // The stamps of folders to reload once they have stopped changing, and the number of checks of each.
+    let mut pending: Vec<Option<(Stamp, u32)>> = vec![None; seen.len()];
     let mut waited = Duration::ZERO;
     while !service.is_stopping() {
-        std::thread::sleep(LOOK_AGAIN.min(every));
-        waited += LOOK_AGAIN.min(every);
+        std::thread::sleep(SIGNAL_INTERVAL.min(every));
+        waited += SIGNAL_INTERVAL.min(every);
         if waited < every {
             continue;
         }
         waited = Duration::ZERO;
+        let pins = service.config.pins.as_deref().and_then(stamp);
+        if pins != seen_pins {
+            // The log has it.
+            let _ = service.reload_pins();
+            seen_pins = pins;
+        }
         for (number, slot) in service.slots.iter().enumerate() {
-            let Some(now) = state(slot.path()).filter(|&now| seen[number] != Some(now)) else {
+            let Some(now) = stamp(&slot.path().join(MANIFEST)).filter(|&now| seen[number] != Some(now)) else {
                 pending[number] = None;
                 continue;
             };
             match pending[number] {
                 Some((before, looks)) if before == now || looks >= LOOKS => {
-                    // Whether it is taken or refused: it is not tried again before it changes again.
+                    // Whether it is taken or refused, it is not tried again before it changes again.
                     let _: Result<Reloaded> = service.reload(slot, Cause::Noticed);
                     (seen[number], pending[number]) = (Some(now), None);
                 }
@@ -284,11 +338,11 @@ fn watch_folders(service: &Service, mut seen: Vec<Option<ManifestStamp>>, every:
     }
 }
 
-/// What changes when a folder gets a new manifest.
-type ManifestStamp = (Option<SystemTime>, u64, u64);
+/// The properties of a file that change when another takes its name.
+type Stamp = (Option<SystemTime>, u64, u64);
 
-fn state(path: &Path) -> Option<ManifestStamp> {
-    let metadata = std::fs::metadata(path.join(MANIFEST)).ok()?;
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
     let number = std::os::unix::fs::MetadataExt::ino(&metadata);
     #[cfg(not(unix))]

@@ -1,9 +1,10 @@
-//! What all requests share: indexes, workers, figures, files.
+//! The state that all requests share: indexes, workers, figures, files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use axum::Extension;
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
@@ -17,10 +18,12 @@ use crate::generation::{Cause, Files, Generation, Reloaded, Slot};
 use crate::hosts::Hosts;
 use crate::log::Log;
 use crate::metrics::Metrics;
+use crate::pins::Pins;
 use crate::records::Records;
+use crate::suggestions::Suggestions;
 use crate::workers::Workers;
 
-/// The one value that answers all requests.
+/// The value that answers all requests.
 pub(crate) struct Service {
     pub(crate) config: Config,
     pub(crate) slots: Vec<Slot>,
@@ -31,14 +34,16 @@ pub(crate) struct Service {
     pub(crate) log: Log,
     pub(crate) records: Option<Records>,
     pub(crate) hosts: Hosts,
+    pub(crate) pins: ArcSwap<Pins>,
+    pub(crate) suggestions: Suggestions,
     /// The description of all routes, with this service's limits.
     pub(crate) openapi: axum::body::Bytes,
-    /// Whether the service stops: it finishes what it has and takes nothing new.
+    /// Whether the service stops: it finishes its requests and takes nothing new.
     pub(crate) stopping: AtomicBool,
 }
 
 impl Service {
-    /// The index with a name, or the first one.
+    /// Returns the index with a name, or the first one.
     pub(crate) fn slot(&self, name: Option<&str>) -> Result<&Slot, Fault> {
         let Some(name) = name else { return Ok(&self.slots[0]) };
         self.slots.iter().find(|slot| slot.name == name).ok_or_else(|| {
@@ -47,7 +52,7 @@ impl Service {
         })
     }
 
-    /// The generation of an index that a request asks for: `current` or `previous`. One with a damaged file answers nothing.
+    /// Returns the requested generation of an index: `current` or `previous`. One with a damaged file answers nothing.
     pub(crate) fn generation(&self, name: Option<&str>, which: Option<&str>) -> Result<Arc<Generation>, Fault> {
         let slot = self.slot(name)?;
         let generation = match which {
@@ -118,6 +123,15 @@ impl Service {
         result
     }
 
+    /// Reads the table of pins anew, and says so in the log. If it cannot be read, the pins before stay.
+    pub(crate) fn reload_pins(&self) -> Result<()> {
+        let Some(path) = &self.config.pins else { return Ok(()) };
+        let result = Pins::read(path).map(|pins| self.pins.store(Arc::new(pins)));
+        let reason = result.as_ref().err().map(ToString::to_string);
+        self.log.event("pins", json!({"queries": self.pins.load().queries(), "reason": reason}));
+        result
+    }
+
     /// Reads all files of an index that was not read as a whole before it answered, and says what came out.
     pub(crate) fn read(&self, slot: &Slot) {
         let started = Instant::now();
@@ -137,11 +151,11 @@ impl Service {
         self.log.event("check", event);
     }
 
-    /// Lets the generation before answer again.
+    /// Puts the generation before in place again.
     ///
     /// # Errors
     ///
-    /// What was found in the place of a sound generation.
+    /// The state found instead of a sound generation.
     pub(crate) fn roll_back(&self, slot: &Slot) -> Result<(), &'static str> {
         slot.roll_back()?;
         self.update_metrics(slot);

@@ -1,27 +1,54 @@
 //! A sheet of titles and the grades that people give them: a table of query, title and grade, which `evaluate` takes.
 
-use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use clickvec_tables::files::{Claim, write_bytes_atomically};
-use clickvec_tables::table::{Format, Options, Record, RowFault, Table, Width, shown_names};
+use clickvec_tables::files::{Claim, open_private, write_bytes_atomically};
+use clickvec_tables::table::{
+    Format, MAX_LINE_BYTES, Next, Options, Record, RowFault, Table, Width, parse_grade, shown_names,
+};
 use clickvec_tables::{Error, ErrorKind};
+use serde_json::json;
 
 use crate::error::{Result, refuse_special};
 use crate::fault::quoted;
+use crate::growing::{GrowingFile, end_of_lines, put_aside};
+use crate::log::Log;
 
 const COLUMNS: [&str; 4] = ["query", "title_id", "title", "grade"];
+/// A line without its end is read up to here.
+const LINE_BYTES: u64 = MAX_LINE_BYTES as u64;
+/// What the service's log calls what it is told of a table.
+const EVENT: &str = "judgments";
 const HELP: &str = "name a sheet that this program wrote, or a new file";
 /// The grades of a thumb that points up or down, which are the best and the worst.
 pub(crate) const UP: u8 = 4;
 pub(crate) const DOWN: u8 = 0;
 
 /// A sheet, in the order in which titles came to it. No other process can write to it meanwhile.
+///
+/// A title that is new is appended to the table; a change of what the table has writes it anew. What another program has done to the
+/// table is noticed before each change: rows that it added or changed are taken in, and those that it removed are written anew.
 pub struct Sheet {
     path: PathBuf,
     rows: Vec<SheetRow>,
+    /// The number of each row, by query and id.
+    numbers: HashMap<(String, String), usize>,
+    /// The text of each id.
+    titles: HashMap<String, String>,
+    graded: usize,
+    /// The file as this process left or found it, if there is one.
+    file: Option<GrowingFile>,
+    /// Whether this process wrote it, so that rows can be appended: another may have other forms of grades, or no line end.
+    is_own: bool,
+    /// Whether lines that cannot be read are put aside; otherwise they are refused.
+    mends: bool,
+    /// What could not be read of the table when it was opened.
+    put_aside: Option<PathBuf>,
+    /// The service's log.
+    log: Log,
     /// A second process would write the table without the rows of this one.
     _claim: Claim,
 }
@@ -46,27 +73,115 @@ impl SheetRow {
         SheetRow { query, id, title, grade }
     }
 
-    fn is_of(&self, other: &SheetRow) -> bool {
-        self.query == other.query && self.id == other.id
+    fn key(&self) -> (String, String) {
+        (self.query.clone(), self.id.clone())
+    }
+
+    fn write(&self, table: &mut String) {
+        let SheetRow { query, id, title, grade } = self;
+        let grade = grade.map_or_else(String::new, |grade| grade.to_string());
+        *table += &format!("{query}\t{id}\t{title}\t{grade}\n");
     }
 }
 
 impl Sheet {
-    /// Claims the table and reads it, if there is one.
+    /// Claims the table and reads it, if there is one. A last line that a kill has cut is put aside.
     ///
     /// # Errors
     ///
-    /// Another process has it, or the file is another table.
+    /// Another process has it, the file is another table, or a row cannot be read.
     pub fn open(path: &Path) -> Result<Sheet> {
+        Sheet::new(path, false, Log::nowhere())
+    }
+
+    /// [`Sheet::open`] for a service, which starts with a damaged table too: the file is put aside as it was, the rows that can be read
+    /// stay, and the log says so.
+    pub(crate) fn open_mended(path: &Path, log: Log) -> Result<Sheet> {
+        Sheet::new(path, true, log)
+    }
+
+    fn new(path: &Path, mends: bool, log: Log) -> Result<Sheet> {
         refuse_special(path)?;
-        let claim = Claim::new(path)?;
-        let rows = match File::open(path) {
-            Ok(file) if file.metadata().is_ok_and(|metadata| metadata.len() == 0) => Vec::new(),
-            Ok(file) => read_rows(file, path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(source) => return Err(Error::io(path, "read", source)),
+        let mut sheet = Sheet {
+            path: path.to_owned(),
+            rows: Vec::new(),
+            numbers: HashMap::new(),
+            titles: HashMap::new(),
+            graded: 0,
+            file: None,
+            is_own: false,
+            mends,
+            put_aside: None,
+            log,
+            _claim: Claim::new(path)?,
         };
-        Ok(Sheet { path: path.to_owned(), rows, _claim: claim })
+        sheet.take_in()?;
+        if sheet.put_aside.is_some() {
+            sheet.replace(sheet.rows.clone())?;
+        }
+        Ok(sheet)
+    }
+
+    /// Reads the file and takes in its rows: one that this process has too is as the file has it.
+    fn take_in(&mut self) -> Result<()> {
+        let path = self.path.clone();
+        let failed = |source| Error::io(&path, "read", source);
+        self.is_own = false;
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(failed)?,
+        };
+        let size = file.metadata().map_err(failed)?.len();
+        let (read, damage) = match damaged_beginning(&file).filter(|_| self.mends) {
+            Some(reason) => (Vec::new(), Some(reason)),
+            None if size == 0 => (Vec::new(), None),
+            None => {
+                let (lines, is_cut) = complete_lines(file.try_clone().map_err(failed)?).map_err(failed)?;
+                let mut damage = is_cut.then(|| "a last line without its end".to_owned());
+                let rows = read_rows(lines, &path, |error| {
+                    if !self.mends {
+                        return Err(error.help(HELP));
+                    }
+                    damage.get_or_insert_with(|| error.to_string());
+                    Ok(())
+                });
+                (rows?, damage)
+            }
+        };
+        if let Some(reason) = damage {
+            self.put_aside = Some(put_aside(&file, 0, &path, &self.log, EVENT, &reason).map_err(failed)?);
+        }
+        self.file = Some(GrowingFile { file, size });
+        let mut rows = std::mem::take(&mut self.rows);
+        for row in read {
+            match self.numbers.get(&row.key()) {
+                Some(&number) => rows[number] = row,
+                None => rows.push(row),
+            }
+        }
+        self.take(rows);
+        Ok(())
+    }
+
+    /// Takes in what another program has done to the file, and writes it anew with all rows.
+    fn follow(&mut self) -> Result<()> {
+        let is_changed = match &self.file {
+            None => self.path.try_exists(),
+            Some(file) => file.is_gone(&self.path).and_then(|is_gone| Ok(is_gone || file.is_changed()?)),
+        };
+        if is_changed.map_err(|source| Error::io(&self.path, "read", source))? {
+            let reason =
+                "another program has removed or changed the file; its rows are taken in, and the table is written anew";
+            self.log.event(EVENT, json!({"reason": reason}));
+            self.take_in()?;
+            self.replace(self.rows.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the file with what could not be read of the table, if there was such.
+    pub fn put_aside(&self) -> Option<&Path> {
+        self.put_aside.as_deref()
     }
 
     /// Returns all rows.
@@ -76,7 +191,7 @@ impl Sheet {
 
     /// Returns the number of titles with a grade.
     pub fn graded(&self) -> usize {
-        self.rows.iter().filter(|row| row.grade.is_some()).count()
+        self.graded
     }
 
     /// Adds titles, except those that it has for the same query. When this returns, the table is on the disk, whole.
@@ -85,9 +200,9 @@ impl Sheet {
     ///
     /// It cannot be written. Then nothing has changed.
     pub fn add(&mut self, rows: Vec<SheetRow>) -> Result<()> {
+        self.follow()?;
         let mut changed = self.rows.clone();
-        let known: HashSet<(&str, &str)> = self.rows.iter().map(|row| (&*row.query, &*row.id)).collect();
-        changed.extend(rows.into_iter().filter(|row| !known.contains(&(&*row.query, &*row.id))));
+        changed.extend(rows.into_iter().filter(|row| !self.numbers.contains_key(&row.key())));
         let titles: HashMap<String, String> = changed.iter().map(|row| (row.id.clone(), row.title.clone())).collect();
         changed.iter_mut().for_each(|row| row.title.clone_from(&titles[&row.id]));
         self.replace(changed)
@@ -104,10 +219,18 @@ impl Sheet {
         if let Some(grade) = row.grade.filter(|grade| *grade > UP) {
             return Err(fault("a grade from 0 to 4".to_owned(), quoted(&grade.to_string())));
         }
+        self.follow()?;
+        let number = self.numbers.get(&row.key()).copied();
+        let has_its_title = self.titles.get(&row.id).is_none_or(|title| *title == row.title);
+        match number {
+            None if has_its_title => return self.append(row),
+            Some(number) if self.is_own && self.rows[number] == row => return Ok(()),
+            _ => {}
+        }
         let mut changed = self.rows.clone();
         changed.iter_mut().filter(|other| other.id == row.id).for_each(|other| other.title.clone_from(&row.title));
-        match changed.iter_mut().find(|other| other.is_of(&row)) {
-            Some(found) => *found = row,
+        match number {
+            Some(number) => changed[number] = row,
             None => changed.push(row),
         }
         self.replace(changed)
@@ -115,39 +238,91 @@ impl Sheet {
 
     /// Removes the row of a title, if it has one.
     pub(crate) fn take_back(&mut self, row: &SheetRow) -> Result<()> {
-        if !self.rows.iter().any(|other| other.is_of(row)) {
-            return Ok(());
-        }
-        self.replace(self.rows.iter().filter(|other| !other.is_of(row)).cloned().collect())
+        self.follow()?;
+        let Some(&number) = self.numbers.get(&row.key()) else { return Ok(()) };
+        let mut changed = self.rows.clone();
+        changed.remove(number);
+        self.replace(changed)
+    }
+
+    /// Appends a row to the table.
+    fn append(&mut self, row: SheetRow) -> Result<()> {
+        let mut line = String::new();
+        row.write(&mut line);
+        let file = match &mut self.file {
+            Some(file) if self.is_own => file,
+            _ => return self.replace([&self.rows[..], &[row]].concat()),
+        };
+        file.write(line.as_bytes()).map_err(|source| Error::io(&self.path, "write", source))?;
+        self.know(row);
+        // It may have been deleted meanwhile, and this row with it.
+        self.follow()
     }
 
     fn replace(&mut self, rows: Vec<SheetRow>) -> Result<()> {
-        let mut text = COLUMNS.join("\t") + "\n";
-        for SheetRow { query, id, title, grade } in &rows {
-            let grade = grade.map_or_else(String::new, |grade| grade.to_string());
-            text += &format!("{query}\t{id}\t{title}\t{grade}\n");
-        }
-        create_private(&self.path)?;
-        write_bytes_atomically(&self.path, text.as_bytes())?;
-        self.rows = rows;
+        let failed = |source| Error::io(&self.path, "write", source);
+        let table = table_of(&rows);
+        open_private(&self.path).map_err(failed)?;
+        write_bytes_atomically(&self.path, table.as_bytes())?;
+        self.file = Some(GrowingFile::open(&self.path, table.len() as u64).map_err(failed)?);
+        self.is_own = true;
+        self.take(rows);
         Ok(())
     }
-}
 
-/// Creates a file that only its owner can read, unless it is there: queries are personal.
-fn create_private(path: &Path) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(Error::io(path, "write", error)),
-        _ => Ok(()),
+    fn take(&mut self, rows: Vec<SheetRow>) {
+        (self.rows, self.numbers, self.titles, self.graded) = Default::default();
+        rows.into_iter().for_each(|row| self.know(row));
+    }
+
+    fn know(&mut self, row: SheetRow) {
+        self.numbers.insert(row.key(), self.rows.len());
+        self.titles.insert(row.id.clone(), row.title.clone());
+        self.graded += usize::from(row.grade.is_some());
+        self.rows.push(row);
     }
 }
 
-/// Reads the rows of a table, which may be empty.
-fn read_rows(file: File, path: &Path) -> Result<Vec<SheetRow>> {
+/// Returns the table of some rows.
+fn table_of(rows: &[SheetRow]) -> String {
+    let mut table = COLUMNS.join("\t") + "\n";
+    rows.iter().for_each(|row| row.write(&mut table));
+    table
+}
+
+/// Returns the reason why a file is no table but may have been one: zeros, or a header that was cut.
+fn damaged_beginning(mut file: &File) -> Option<String> {
+    let (header, mut first) = (COLUMNS.join("\t"), Vec::new());
+    let read = file.take(header.len() as u64).read_to_end(&mut first).and_then(|_| file.seek(SeekFrom::Start(0)));
+    read.ok()?;
+    match first[..] {
+        [] => None,
+        [0, ..] => Some("the file begins with bytes of zero".to_owned()),
+        _ if first.len() < header.len() && header.as_bytes().starts_with(&first) => {
+            Some("a header that was cut".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Returns a reader of a table without a last line that a kill has cut, and whether there is one: it has no end, and not all columns.
+fn complete_lines(mut file: File) -> io::Result<(io::Take<File>, bool)> {
+    let (length, end) = (file.metadata()?.len(), end_of_lines(&file)?);
+    file.seek(SeekFrom::Start(end))?;
+    let mut last = Vec::new();
+    (&file).take(LINE_BYTES).read_to_end(&mut last)?;
+    file.seek(SeekFrom::Start(0))?;
+    let is_cut = end > 0 && end < length && last.iter().filter(|&&byte| byte == b'\t').count() + 1 < COLUMNS.len();
+    Ok((file.take(if is_cut { end } else { length }), is_cut))
+}
+
+/// Reads the rows of a table, which may be empty. `broken` refuses those that cannot be read, or leaves them out. Of two rows of one
+/// title for a query, the second counts.
+fn read_rows(
+    file: impl Read + Send + 'static,
+    path: &Path,
+    mut broken: impl FnMut(Error) -> Result<()>,
+) -> Result<Vec<SheetRow>> {
     let (format, width) = (Some(Format::Tsv), Width::Header);
     let mut table =
         Table::read(path, Box::new(BufReader::new(file)), &Options { format, width, ..Options::default() })?;
@@ -159,30 +334,45 @@ fn read_rows(file: File, path: &Path) -> Result<Vec<SheetRow>> {
         table.require(column)?;
     }
     let (mut rows, mut record) = (Vec::<SheetRow>::new(), Record::default());
-    let mut lines: HashMap<(String, String), u64> = HashMap::new();
-    while table.next_row(&mut record).map_err(|error| error.help(HELP))? {
-        let [query, id, title, grade] = [0, 1, 2, 3].map(|column| record.get(column).unwrap_or_default());
-        let grade = read_grade(grade).map_err(|fault| fault.at_line(path, record.line))?;
-        let row = SheetRow { grade, ..SheetRow::new(query, id, title, None) };
-        if let Some(first) = lines.insert((row.query.clone(), row.id.clone()), record.line) {
-            let expected = "one row for each title of a query".to_owned();
-            return Err(fault(expected, format!("that of line {first} again")).at_line(path, record.line));
+    let mut lines: HashMap<(String, String), (u64, usize)> = HashMap::new();
+    loop {
+        let row = match table.next(&mut record)? {
+            Next::End => return Ok(rows),
+            Next::Header => continue,
+            Next::Broken(fault) => Err(fault),
+            Next::Row => read_row(&record),
+        };
+        let row = match row {
+            Ok(row) => row,
+            Err(fault) => {
+                broken(fault.at_line(path, record.line))?;
+                continue;
+            }
+        };
+        match lines.insert(row.key(), (record.line, rows.len())) {
+            None => rows.push(row),
+            Some((first, number)) => {
+                let (expected, found) = ("one row for each title of a query", format!("that of line {first} again"));
+                broken(RowFault::expected("repeated row", expected, found).at_line(path, record.line))?;
+                lines.insert(row.key(), (record.line, number));
+                rows[number] = row;
+            }
         }
-        rows.push(row);
     }
-    Ok(rows)
+}
+
+fn read_row(record: &Record) -> Result<SheetRow, RowFault> {
+    let [query, id, title, grade] = [0, 1, 2, 3].map(|column| record.get(column).unwrap_or_default());
+    Ok(SheetRow { grade: read_grade(grade)?, ..SheetRow::new(query, id, title, None) })
 }
 
 /// Reads a grade, or nothing.
 fn read_grade(field: &str) -> Result<Option<u8>, RowFault> {
-    // Programs that keep numbers as floats write a grade as 1.0.
-    let number = field.trim();
-    if number.is_empty() {
-        return Ok(None);
-    }
-    match number.strip_suffix(".0").unwrap_or(number).parse() {
-        Ok(grade) if grade <= UP => Ok(Some(grade)),
-        _ => Err(RowFault::expected("bad grade", "a grade from 0 to 4 or nothing", quoted(number))),
+    match parse_grade(field, UP) {
+        None if !field.trim().is_empty() => {
+            Err(RowFault::expected("bad grade", "a grade from 0 to 4 or nothing", quoted(field.trim())))
+        }
+        grade => Ok(grade),
     }
 }
 
@@ -198,8 +388,6 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clickvec_tables::table::MAX_LINE_BYTES;
-
     use super::*;
 
     const HEADER: &str = "query\ttitle_id\ttitle\tgrade";
@@ -253,6 +441,97 @@ mod tests {
             assert!(!error.to_string().contains('\u{fffd}') || text.contains('\u{1b}'), "{error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
+    }
+
+    #[test]
+    fn new_judgments_are_appended_and_a_cut_one_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judged.tsv");
+        std::fs::write(&path, format!("{HEADER}\nshoe\ta\tShoe\t3.0")).unwrap();
+        let mut sheet = Sheet::open(&path).unwrap();
+        judge(&mut sheet, "shoe", "b", "Boot", Some(1));
+        let whole = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(whole, format!("{HEADER}\nshoe\ta\tShoe\t3\nshoe\tb\tBoot\t1\n"));
+        let other = File::open(&path).unwrap();
+        judge(&mut sheet, "shoe", "c", "Clog", Some(2));
+        // The file is the same one: it was not written anew.
+        assert_eq!(other.metadata().unwrap().len(), whole.len() as u64 + "shoe\tc\tClog\t2\n".len() as u64);
+        drop(sheet);
+        std::fs::write(&path, whole.clone() + "shoe\td\tSan").unwrap();
+        let mut sheet = Sheet::open(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(sheet.put_aside().unwrap()).unwrap(), whole.clone() + "shoe\td\tSan");
+        assert_eq!(judge(&mut sheet, "shoe", "e", "Slipper", Some(0)), 3);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole + "shoe\te\tSlipper\t0\n");
+    }
+
+    /// What programs that rotate files do, and people who tidy up, while the service runs.
+    #[cfg(unix)]
+    #[test]
+    fn what_other_programs_do_to_the_table_loses_no_judgment() {
+        let append = |path: &Path, bytes: &[u8]| {
+            std::io::Write::write_all(&mut File::options().append(true).open(path).unwrap(), bytes).unwrap();
+        };
+        let cut = |path: &Path, size| File::options().write(true).open(path).unwrap().set_len(size).unwrap();
+        let one = format!("{HEADER}\none\ta\tA\t1\n");
+        type Doing<'a> = &'a dyn Fn(&Path);
+        let doings: [(Doing, &str, bool); 8] = [
+            (&|path| std::fs::remove_file(path).unwrap(), "", false),
+            (&|path| std::fs::rename(path, path.with_extension("1")).unwrap(), "", false),
+            (&|path| cut(path, 0), "", false),
+            (&|path| cut(path, 5), "", true),
+            (&|path| cut(path, one.len() as u64 - 3), "", true),
+            (&|path| append(path, b"other\tb\tB\t2\n"), "other\tb\tB\t2\n", false),
+            (&|path| append(path, b"\0\0\0\nother\tb\tB\t2\n"), "other\tb\tB\t2\n", true),
+            (
+                &|path| {
+                    std::fs::write(path.with_extension("new"), format!("{HEADER}\nother\tb\tB\t2\n")).unwrap();
+                    std::fs::rename(path.with_extension("new"), path).unwrap();
+                },
+                "other\tb\tB\t2\n",
+                false,
+            ),
+        ];
+        for (number, (doing, other, is_damaged)) in doings.into_iter().enumerate() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("judgments.tsv");
+            let mut sheet = Sheet::open_mended(&path, Log::nowhere()).unwrap();
+            judge(&mut sheet, "one", "a", "A", Some(1));
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), one);
+            doing(&path);
+            // One that is judged as before is on the disk too.
+            judge(&mut sheet, "one", "a", "A", Some(1));
+            let then = one.clone() + other;
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), then, "{number}");
+            judge(&mut sheet, "two", "c", "C", Some(3));
+            let then = then + "two\tc\tC\t3\n";
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), then, "{number}");
+            assert_eq!(sheet.put_aside().is_some(), is_damaged, "{number}");
+            drop(sheet);
+            assert_eq!(Sheet::open(&path).unwrap().rows().len(), then.lines().count() - 1);
+        }
+    }
+
+    #[test]
+    fn a_service_puts_a_damaged_table_aside_and_starts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judgments.tsv");
+        let row = "one\ta\tA\t1\n";
+        let damaged = [
+            ("\0".repeat(100) + row, ""),
+            ("query\tti".to_owned(), ""),
+            (format!("{HEADER}\n{row}two\tb"), row),
+            (format!("{HEADER}\na\tb\n{row}two\tb\tB\t9\n"), row),
+            (format!("{HEADER}\n\0\tb\tB\t2\n{row}"), row),
+            (format!("{HEADER}\none\ta\tA\t3\n{row}"), row),
+        ];
+        for (before, rest) in damaged {
+            std::fs::write(&path, &before).unwrap();
+            let sheet = Sheet::open_mended(&path, Log::nowhere()).unwrap();
+            assert_eq!(std::fs::read_to_string(sheet.put_aside().unwrap()).unwrap(), before);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{rest}"));
+        }
+        std::fs::write(&path, "id\ttitle\n").unwrap();
+        assert!(Sheet::open_mended(&path, Log::nowhere()).is_err());
     }
 
     #[test]

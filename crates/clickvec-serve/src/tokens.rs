@@ -12,7 +12,7 @@ use clickvec_tables::{Error, ErrorKind, Result};
 const MOST_BYTES: u64 = 1 << 20;
 /// The smallest number of characters of a token. A shorter one could be guessed.
 const SHORTEST: usize = 16;
-/// What a token may begin with if its hash follows.
+/// The prefix of a token's hash.
 const HASHED: &str = "sha256:";
 
 pub(crate) type Hash = [u8; 32];
@@ -20,9 +20,9 @@ pub(crate) type Hash = [u8; 32];
 /// The tokens of a file, by what they allow.
 #[derive(Debug, Clone, Default)]
 pub struct Tokens {
-    /// For searching; if there are none, every client may.
+    /// Tokens for searching; if there are none, every client may.
     pub(crate) search: Vec<Hash>,
-    /// For reloading and rolling back, and for searching too.
+    /// Tokens for reloading and rolling back, and for searching too.
     pub(crate) admin: Vec<Hash>,
 }
 
@@ -32,7 +32,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, a line is neither, or there is no token. The message does not repeat what may be most of one.
+    /// If the file cannot be read, a line is neither, or there is no token. The message does not repeat anything that may be most
+    /// of a token.
     pub fn read(path: &Path) -> Result<Tokens> {
         let expected = |found: String| {
             let expected = format!(

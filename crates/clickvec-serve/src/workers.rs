@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 
-/// How much of the measured time of a text comes from the last request.
+/// The weight of the last request in the measured time of a text.
 const NEWEST: f64 = 0.05;
 /// The longest time that Retry-After gives.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -48,8 +48,7 @@ impl Workers {
         }
     }
 
-    /// Runs `work` on a thread of its own and returns what it returns, and how long it waited. `started` is when the request
-    /// came.
+    /// Runs `work` on a thread of its own. Returns its result, and the time that it waited. `started` is when the request came.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         texts: usize,

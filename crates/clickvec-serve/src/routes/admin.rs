@@ -12,18 +12,22 @@ use crate::generation::{Cause, Reloaded, Slot};
 use crate::request::AddressQuery;
 use crate::service::Service;
 
-/// Which index is changed: all, if none is named.
+/// The index to change: all, if none is named.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     index: Option<String>,
 }
 
-/// Reloads the index that is named, or all.
+/// Reloads the index that is named, or all, and the table of pins.
 pub(super) async fn reload(
     State(service): State<Arc<Service>>,
     AddressQuery(which): AddressQuery<Which>,
 ) -> Result<Json<Value>, Fault> {
+    service.reload_pins().map_err(|error| {
+        let fault = Fault::new(Kind::CONFLICT, "a table of pins that can be read", format!("that {error}"));
+        fault.help("the pins before still count, and no index was reloaded")
+    })?;
     change(service, which, |service, slot| {
         service.reload(slot, Cause::Requested).map(Reloaded::name).map_err(|error| {
             let expected = format!("an index that can replace `{}`", slot.name);
@@ -33,7 +37,7 @@ pub(super) async fn reload(
     .await
 }
 
-/// Lets the generation before answer again.
+/// Puts the generation before in place again.
 pub(super) async fn roll_back(
     State(service): State<Arc<Service>>,
     AddressQuery(which): AddressQuery<Which>,

@@ -2,17 +2,20 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{FromRequest as _, Request, State};
+use clickvec::internals::text::is_invisible;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::{Record, Recorded};
+use crate::clicks::LATER;
 use crate::clients::Caller;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
-use crate::log::now;
-use crate::request::{JsonBody, WholeNumber};
+use crate::log::{self, now};
+use crate::request::{JsonBody, WholeNumber, nullable};
 use crate::service::Service;
 use crate::sheet::{DOWN, SheetRow, UP};
 
@@ -29,7 +32,7 @@ pub(super) struct Clicked {
     position: Option<WholeNumber>,
     session: Option<String>,
     /// The titles that were shown, the first one first. One post for a search, since each makes rows of its own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     shown: Vec<String>,
     index: Option<String>,
 }
@@ -49,13 +52,69 @@ struct Line<'a> {
     session: Option<&'a str>,
 }
 
-/// Records a click and what was shown.
+/// A line of `ubi_queries` of User Behavior Insights 1.3.
+#[derive(Serialize)]
+struct UbiQuery<'a> {
+    timestamp: &'a str,
+    application: &'a str,
+    query_id: &'a str,
+    user_query: &'a str,
+    object_id_field: &'a str,
+    query_response_hit_ids: &'a [String],
+}
+
+/// A line of `ubi_events`.
+#[derive(Serialize)]
+struct UbiEvent<'a> {
+    timestamp: &'a str,
+    application: &'a str,
+    action_name: &'a str,
+    query_id: &'a str,
+    user_query: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<&'a str>,
+    event_attributes: Value,
+}
+
+/// Returns the lines of the queries and the events of User Behavior Insights for those of the log of clicks.
+fn ubi(rows: &[Line<'_>], shown: &[String]) -> Result<[Vec<u8>; 2], Fault> {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    const ID: &str = "id";
+    let [mut queries, mut events] = [Vec::new(), Vec::new()];
+    let Some(&Line { time: timestamp, index: application, query: user_query, .. }) = rows.first() else {
+        return Ok([queries, events]);
+    };
+    let (number, since) = (NUMBER.fetch_add(1, Ordering::Relaxed), log::timestamp().as_nanosecond());
+    let query_id = &format!("{:x}-{since:x}-{number:x}", std::process::id());
+    let query =
+        UbiQuery { timestamp, application, query_id, user_query, object_id_field: ID, query_response_hit_ids: shown };
+    serde_json::to_writer(&mut queries, &query)?;
+    queries.push(b'\n');
+    for Line { item, title, clicked, position, session, .. } in rows {
+        let object = json!({"object_id": item, "object_id_field": ID, "name": title});
+        let event_attributes = match position {
+            Some(position) => json!({"object": object, "position": {"ordinal": position}}),
+            None => json!({"object": object}),
+        };
+        let actions = [("impression", shown.iter().any(|id| id == item)), ("click", *clicked == 1)];
+        for (action_name, _) in actions.into_iter().filter(|(_, is_meant)| *is_meant) {
+            let (session_id, event_attributes) = (*session, event_attributes.clone());
+            let event =
+                UbiEvent { timestamp, application, action_name, query_id, user_query, session_id, event_attributes };
+            serde_json::to_writer(&mut events, &event)?;
+            events.push(b'\n');
+        }
+    }
+    Ok([queries, events])
+}
+
+/// Records a click and the titles shown.
 pub(super) async fn click(
     State(service): State<Arc<Service>>,
     caller: Caller,
     request: Request,
 ) -> Result<Recorded, Fault> {
-    let clicks = &service.records.as_ref().ok_or_else(no_records)?.clicks;
+    let records = service.records.as_ref().ok_or_else(no_records)?;
     let JsonBody(clicked) = JsonBody::from_request(request, &service).await?;
     let Clicked { query, id, position, session, shown, index } = clicked;
     check_query(&service, &query)?;
@@ -87,30 +146,28 @@ pub(super) async fn click(
     let rows = shown.len() + usize::from(id.is_some() && rank.is_none());
     service.take_share(&caller, rows)?;
     let generation = service.generation(index.as_deref(), None)?;
-    let (time, mut lines) = (now(), Vec::new());
-    let mut row = |id: &str, clicked: bool, position: Option<usize>| -> Result<(), Fault> {
-        let title = find_title(&generation, id)?;
-        let line = Line {
-            time: &time,
-            index: &generation.name,
-            query: &query,
-            item: id,
-            title: &title,
-            clicked: u8::from(clicked),
-            position,
-            session: session.as_deref(),
-        };
-        serde_json::to_writer(&mut lines, &line)?;
-        lines.push(b'\n');
-        Ok(())
+    let time = now();
+    let mut listed: Vec<(&str, bool, Option<usize>)> =
+        (1..).zip(&shown).map(|(at, shown)| (shown.as_str(), rank == Some(at), Some(at))).collect();
+    listed.extend(id.as_deref().filter(|_| rank.is_none()).map(|id| (id, true, position)));
+    let titles = listed.iter().map(|(id, ..)| find_title(&generation, id)).collect::<Result<Vec<String>, Fault>>()?;
+    let line = |(listed, title)| {
+        let &(item, clicked, position): &(&'_ str, bool, Option<usize>) = listed;
+        let (index, clicked, session) = (generation.name.as_str(), u8::from(clicked), session.as_deref());
+        Line { time: &time, index, query: &query, item, title, clicked, position, session }
     };
-    for (at, shown) in (1..).zip(&shown) {
-        row(shown, rank == Some(at), Some(at))?;
+    let rows_of_log: Vec<Line<'_>> = listed.iter().zip(titles.iter().map(String::as_str)).map(line).collect();
+    let mut lines = Vec::new();
+    for line in &rows_of_log {
+        serde_json::to_writer(&mut lines, line)?;
+        lines.push(b'\n');
     }
-    if let (Some(id), None) = (&id, rank) {
-        row(id, true, position)?;
+    if let Some([queries, events]) = &records.ubi {
+        let [query, actions] = ubi(&rows_of_log, &shown)?;
+        queries.append(query).await?;
+        events.append(actions).await?;
     }
-    clicks.append(lines).await?;
+    records.clicks.append(lines).await?;
     service.metrics.recorded("click", usize::from(id.is_some()));
     service.metrics.recorded("shown", shown.len());
     Ok(Recorded(json!({"rows": rows}), Record { index: Some(generation.name.clone()), ..Record::default() }))
@@ -156,16 +213,20 @@ pub(super) async fn judge(
     service.take_share(&caller, 1)?;
     let generation = service.generation(index.as_deref(), None)?;
     let (name, service) = (generation.name.clone(), Arc::clone(&service));
+    let sheet = Arc::clone(&service.records.as_ref().ok_or_else(no_records)?.judgments);
+    // One at a time: a disk that is behind must not fill the service with requests.
+    let Ok(mut sheet) = tokio::time::timeout(service.config.limits.wait, sheet.lock_owned()).await else {
+        service.metrics.shed("judgments");
+        return Err(Fault::overloaded("room for judgments", "too many that wait for the disk", LATER));
+    };
     let written = tokio::task::spawn_blocking(move || {
         let title = find_title(&generation, &id)?;
         if grade.is_some() {
             check_other_indexes(&service, &generation.name, &id, &title)?;
         }
-        let records = service.records.as_ref().ok_or_else(no_records)?;
-        let mut sheet = records.judgments.lock().expect("no holder panics");
         let row = SheetRow::new(&query, &id, &title, grade);
         let written = if grade.is_some() { sheet.grade(row) } else { sheet.take_back(&row) };
-        written.map_err(|error| Fault::not_written("judgment", &error))?;
+        written.map_err(|error| Fault::not_written("judgment", &error.message()))?;
         service.metrics.recorded("judgment", 1);
         Ok::<usize, Fault>(sheet.graded())
     });
@@ -192,7 +253,8 @@ fn check_other_indexes(service: &Service, own: &str, id: &str, title: &str) -> R
 /// Refuses a query that is too long, or none: what people did with an answer has a query.
 fn check_query(service: &Service, query: &str) -> Result<(), Fault> {
     service.check_text("query", query)?;
-    if query.trim().is_empty() { Err(Fault::field("query", "a query", "none")) } else { Ok(()) }
+    let says_nothing = query.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c));
+    if says_nothing { Err(Fault::field("query", "a query", "none")) } else { Ok(()) }
 }
 
 fn find_title(generation: &Generation, id: &str) -> Result<String, Fault> {

@@ -8,7 +8,7 @@ use axum::response::Response;
 use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading};
-use clickvec_index::{ByPart, Explanation, WordShare};
+use clickvec_index::{ByPart, Explanation, Gap, WordShare};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Record;
@@ -18,7 +18,7 @@ use crate::generation::Generation;
 use crate::request::{JsonBody, WholeNumber};
 use crate::service::Service;
 
-/// The units that an answer has unless more or fewer are asked for.
+/// The default number of units of an answer.
 const UNITS: usize = 12;
 /// No answer has more: the largest models have about as many.
 const MOST_UNITS: usize = 1024;
@@ -33,23 +33,19 @@ pub(super) struct ExplainRequest {
     index: Option<String>,
     generation: Option<String>,
     /// The number of units, those that add most.
-    #[serde(default = "usual_units")]
-    units: WholeNumber,
-}
-
-fn usual_units() -> WholeNumber {
-    WholeNumber(UNITS)
+    units: Option<WholeNumber>,
 }
 
 #[derive(Serialize)]
 struct Explained<'a> {
     index: &'a str,
     generation: u64,
-    /// What a number of a vector is: `cell`, `unit` or `dimension`.
+    /// The kind of a vector's numbers: `cell`, `unit` or `dimension`.
     unit: &'static str,
     title: Title<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     other: Option<Title<'a>>,
+    /// The scores of the title less those of the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     gap: Option<Gap<'a>>,
 }
@@ -88,28 +84,13 @@ struct Heat {
     values: Vec<Vec<f32>>,
 }
 
-/// The scores of the title less those of the other, in all and for each word of the query.
-#[derive(Serialize)]
-struct Gap<'a> {
-    scores: ByPart<f64>,
-    by_word: Vec<WordGap<'a>>,
-}
-
-#[derive(Serialize)]
-struct WordGap<'a> {
-    word: &'a str,
-    vectors: f64,
-    words: f64,
-}
-
 /// Explains a title, or two.
 pub(super) async fn explain(
     State(service): State<Arc<Service>>,
     caller: Caller,
-    JsonBody(ExplainRequest { query, id, other, index, generation, units: WholeNumber(units) }): JsonBody<
-        ExplainRequest,
-    >,
+    JsonBody(ExplainRequest { query, id, other, index, generation, units }): JsonBody<ExplainRequest>,
 ) -> Result<Response, Fault> {
+    let units = units.map_or(UNITS, |WholeNumber(units)| units);
     if units > MOST_UNITS {
         return Err(Fault::field("units", format!("at most {MOST_UNITS} units"), units.to_string()));
     }
@@ -142,12 +123,12 @@ fn explained(
         unit: model.encoder_config().unit_name(),
         title: title(&first, &shown),
         other: second.as_ref().map(|second| title(second, &shown)),
-        gap: second.as_ref().map(|second| gap(&first, second)),
+        gap: second.as_ref().map(|second| first.gap(second)),
     };
     Ok(serde_json::to_vec(&explained)?)
 }
 
-/// What is drawn of each text: what matters for the first title, so that all can be compared.
+/// The parts of each text to draw: those that matter for the first title, so that all can be compared.
 struct Shown {
     /// Dimensions of the vector.
     dimensions: Vec<usize>,
@@ -171,7 +152,7 @@ impl Shown {
     }
 }
 
-/// The cells whose activations are largest at a word of the texts.
+/// Returns the cells whose activations are largest at a word of the texts.
 fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
     let mut top: Vec<f32> = Vec::new();
     for view in views {
@@ -211,7 +192,7 @@ fn text<'a>(view: &'a TextView, shares: &WordShares, shown: &Shown) -> Text<'a> 
     }
 }
 
-/// The values of a panel for the units that are shown. A direction has its own part of the vector's dimensions.
+/// Returns the values of a panel for the units that are shown. A direction has its own part of the vector's dimensions.
 fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
     let is_backward = panel.quantity.direction == Direction::Backward;
     // The dimensions of the vector are the cells of the forward pass, then those of the backward pass.
@@ -238,33 +219,10 @@ fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
     })
 }
 
-/// The positions of the largest values, the largest first.
+/// Returns the positions of the largest values, the largest first.
 fn largest(values: &[f32], most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
     order.truncate(most);
     order
-}
-
-fn gap<'a>(first: &'a Explanation, second: &Explanation) -> Gap<'a> {
-    let (above, below) = (&first.vectors, &second.vectors);
-    let mut by_word: Vec<WordGap<'a>> = Vec::new();
-    let along = above.query_words.along.iter().zip(&below.query_words.along);
-    for (word, (above, below)) in above.query.words.iter().zip(along) {
-        let vectors = above - below;
-        match by_word.iter_mut().find(|gap| gap.word == word.text) {
-            Some(gap) => gap.vectors += vectors,
-            None => by_word.push(WordGap { word: &word.text, vectors, words: 0.0 }),
-        }
-    }
-    for WordShare { word, share, .. } in &first.words {
-        let other = second.words.iter().find(|other| other.word == *word).map_or(0.0, |other| f64::from(other.share));
-        let words = f64::from(*share) - other;
-        match by_word.iter_mut().find(|gap| gap.word == word) {
-            Some(gap) => gap.words += words,
-            None => by_word.push(WordGap { word, vectors: 0.0, words }),
-        }
-    }
-    let other = |part| second.scores.get(part).copied().map_or(0.0, f64::from);
-    Gap { scores: first.scores.map(|part, &score| f64::from(score) - other(part)), by_word }
 }

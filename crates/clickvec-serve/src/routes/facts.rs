@@ -1,4 +1,4 @@
-//! What the service says of itself: its indexes, its health, its figures.
+//! The facts of the service: its indexes, its health, its figures.
 
 use std::sync::Arc;
 

@@ -7,6 +7,7 @@ mod facts;
 mod openai;
 mod page;
 mod search;
+mod suggest;
 
 pub(crate) use page::POLICY as PAGE_POLICY;
 use std::sync::Arc;
@@ -25,9 +26,11 @@ use crate::service::Service;
 pub(crate) fn router(service: &Arc<Service>) -> Router {
     let search = Router::new()
         .route("/search", get(search::by_address).post(search::by_body))
+        .route("/suggest", get(suggest::suggest))
         .route("/explain", post(explain::explain))
         .route("/v1/embeddings", post(openai::embeddings))
         .route("/v1/models", get(openai::models))
+        .route("/v1/models/{id}", get(openai::model))
         .route("/indexes", get(facts::indexes))
         .route("/click", post(click::click))
         .route("/judge", post(click::judge))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,11 +21,11 @@ use crate::generation::Slot;
 use crate::request::{AnyJsonBody, WholeNumber};
 use crate::service::Service;
 
-/// So many texts are encoded on the worker itself before it looks at the time again. More would go to the threads of a
+/// At most this many texts are encoded on the worker itself between two checks of the time. More would go to the threads of a
 /// pool that all workers share.
 const AT_ONCE: usize = 32;
 
-/// What clients send. Fields that say nothing here, such as `user`, are passed over, and so are versions in the address.
+/// A request of a client. Fields that mean nothing here, such as `user`, are ignored, and so are versions in the address.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with `input` and `model`")]
 pub(super) struct EmbeddingsRequest {
@@ -39,7 +39,8 @@ pub(super) struct EmbeddingsRequest {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "input: expected a text or a list of texts; numbers of tokens mean nothing to this model"
+    expecting = "input: expected a text or a list of texts, since numbers of tokens mean nothing to this model; LangChain's \
+                 OpenAIEmbeddings sends texts with check_embedding_ctx_length=False"
 )]
 enum Input {
     One(String),
@@ -143,15 +144,22 @@ fn find_model<'m>(service: &Service, model: &'m str) -> Result<(&'m str, Side), 
     })
 }
 
+/// Describes a model.
+fn description(slot: &Slot, id: &str) -> Value {
+    let created = slot.current().index.facts().made.unwrap_or(0);
+    json!({"id": id, "object": "model", "created": created, "owned_by": "clickvec"})
+}
+
 /// Lists the models: each index by its name, and with each side.
 pub(super) async fn models(State(service): State<Arc<Service>>) -> Json<Value> {
-    let towers = |slot: &Slot| {
-        let created = slot.current().index.facts().made.unwrap_or(0);
-        ["", ":query", ":title"].map(|tower| {
-            let id = format!("{}{tower}", slot.name);
-            json!({"id": id, "object": "model", "created": created, "owned_by": "clickvec"})
-        })
-    };
+    let towers =
+        |slot: &Slot| ["", ":query", ":title"].map(|tower| description(slot, &format!("{}{tower}", slot.name)));
     let models: Vec<Value> = service.slots.iter().flat_map(towers).collect();
     Json(json!({"object": "list", "data": models}))
+}
+
+/// Describes the model with this name.
+pub(super) async fn model(State(service): State<Arc<Service>>, Path(id): Path<String>) -> Result<Json<Value>, Fault> {
+    let (name, _) = find_model(&service, &id)?;
+    Ok(Json(description(service.slot(Some(name))?, &id)))
 }

@@ -6,17 +6,17 @@ use axum::extract::State;
 use axum::response::Response;
 use clickvec::explain::{Explainer, KeywordOptions, TextView};
 use clickvec::model::Side;
-use clickvec_index::{Filter, Hit, Mode, QueryWord, Request, Timings};
+use clickvec_index::{Boost, Facet, Filter, Hit, Mode, QueryWord, Request, Timings};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Record, Stage};
 use crate::clients::Caller;
 use crate::fault::Fault;
 use crate::generation::Generation;
-use crate::request::{AddressQuery, JsonBody, WholeNumber};
+use crate::request::{AddressQuery, JsonBody, WholeNumber, nullable};
 use crate::service::Service;
 
-/// What is asked for.
+/// A search request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with `query` or `queries`")]
 pub(super) struct SearchRequest {
@@ -24,33 +24,35 @@ pub(super) struct SearchRequest {
     query: Option<String>,
     queries: Option<Vec<String>>,
     k: Option<WholeNumber>,
-    #[serde(default = "first")]
+    #[serde(default, deserialize_with = "nullable")]
     offset: WholeNumber,
     mode: Option<Mode>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     filters: Vec<String>,
+    /// Additions to scores by stored numbers.
+    #[serde(default, deserialize_with = "nullable")]
+    boosts: Vec<String>,
+    /// Stored fields whose values are counted.
+    #[serde(default, deserialize_with = "nullable")]
+    facets: Vec<String>,
     index: Option<String>,
     generation: Option<String>,
     /// Titles of a lower confidence are left out.
-    min_confidence: Option<f32>,
-    /// Whether words that no title has stay as they are.
-    #[serde(default)]
+    min_confidence: Option<f64>,
+    /// Whether words that no title has are left uncorrected.
+    #[serde(default, deserialize_with = "nullable")]
     as_typed: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     keywords: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     matched: bool,
 }
 
-/// What is to be marked in titles.
+/// The marks in titles.
 #[derive(Clone, Copy)]
 struct Marks {
     keywords: bool,
     matched: bool,
-}
-
-fn first() -> WholeNumber {
-    WholeNumber(0)
 }
 
 #[derive(Serialize)]
@@ -69,11 +71,13 @@ struct Found<'a> {
     /// Titles that meet the conditions.
     total: u64,
     has_vector: bool,
-    /// What was searched for, if words were corrected.
+    /// The corrected query, if words were corrected.
     #[serde(skip_serializing_if = "Option::is_none")]
     corrected: Option<String>,
     /// Whether no title is likely to be a good match.
     weak: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facets: Vec<Facet>,
     words: Vec<QueryWord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keywords: Option<Vec<String>>,
@@ -110,7 +114,7 @@ pub(super) async fn by_body(
 
 async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> Result<Response, Fault> {
     let SearchRequest { query, queries, k, offset, mode, filters, index, generation, .. } = request;
-    let SearchRequest { min_confidence, as_typed, keywords, matched, .. } = request;
+    let SearchRequest { boosts, facets, min_confidence, as_typed, keywords, matched, .. } = request;
     let is_batch = queries.is_some();
     let queries = match (query, queries) {
         (Some(query), None) => vec![query],
@@ -125,8 +129,11 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
     if let Some(found) = min_confidence.filter(|least| !(0.0..=1.0).contains(least)) {
         return Err(Fault::field("min_confidence", "a probability from 0 to 1", found.to_string()));
     }
-    let filter = |text: &String| text.parse::<Filter>().map_err(|error| error.within("filters"));
-    let filters = filters.iter().map(filter).collect::<Result<Vec<_>, _>>()?;
+    let conditions = |text: &String| Filter::parse_list(text).map_err(|error| error.within("filters"));
+    let filters = filters.iter().map(conditions).collect::<Result<Vec<_>, _>>()?.concat();
+    let boost = |text: &String| text.parse::<Boost>().map_err(|error| error.within("boosts"));
+    let boosts = boosts.iter().map(boost).collect::<Result<Vec<_>, _>>()?;
+    let pins = service.pins.load_full();
     let generation = service.generation(index.as_deref(), generation.as_deref())?;
     let mode = mode.unwrap_or(Mode::Fused);
     let mut record = Record::new(&generation, queries.len());
@@ -140,8 +147,11 @@ async fn search(service: &Service, caller: &Caller, request: SearchRequest) -> R
                 .with_k(k)
                 .with_offset(offset)
                 .with_filters(filters.clone())
+                .with_boosts(boosts.clone())
+                .with_facets(facets.clone())
+                .with_pins(pins.get(query))
                 .with_deadline(end);
-            request.min_confidence = min_confidence.unwrap_or(request.min_confidence);
+            request.min_confidence = min_confidence.map_or(request.min_confidence, |least| least as f32);
             request.corrects = !as_typed;
             let answer = generation.index.search(&request)?;
             add_stages(&mut stages, &answer.timings);
@@ -187,7 +197,8 @@ fn found<'a>(
     let keywords = explainer.as_ref().map(|explainer| keyword_texts(&explainer.text(Side::Query, query)));
     let title_keywords: Option<Vec<_>> =
         explainer.map(|explainer| explainer.texts(Side::Title, &titles).iter().map(keyword_texts).collect());
-    let matched = marks.matched.then(|| generation.index.matched_words(query, &titles));
+    let searched = answer.query.corrected.as_deref().unwrap_or(query);
+    let matched = marks.matched.then(|| generation.index.matched_words(searched, &titles));
     let (mut title_keywords, mut matched) = (title_keywords.into_iter().flatten(), matched.into_iter().flatten());
     let title = |hit| Title { hit, keywords: title_keywords.next(), matched: matched.next() };
     Ok(Found {
@@ -200,6 +211,7 @@ fn found<'a>(
         has_vector: answer.query.has_vector,
         corrected: answer.query.corrected,
         weak: answer.weak,
+        facets: answer.facets,
         words: answer.query.words,
         keywords,
         results: answer.hits.into_iter().map(title).collect(),

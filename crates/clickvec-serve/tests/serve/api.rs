@@ -1,10 +1,11 @@
 //! What each route answers.
 
+use clickvec_index::{Fusion, Teacher};
 use clickvec_serve::Tokens;
 use serde_json::{Value, json};
 
-use crate::harness::{SHOES, Service, write_index, write_index_of};
-use crate::schema;
+use crate::harness::{SHOES, Service, write_fused_index, write_index, write_index_of};
+use crate::{schema, tiny};
 
 fn ids(answer: &Value) -> Vec<&str> {
     answer["results"].as_array().unwrap().iter().map(|hit| hit["id"].as_str().unwrap()).collect()
@@ -41,23 +42,41 @@ fn typing_errors_are_corrected_unless_the_words_are_to_stay_as_typed() {
     assert!(typed["corrected"].is_null(), "{typed}");
     let body = json!({"query": "leathr sofa", "min_confidence": 0, "as_typed": true}).to_string();
     assert_eq!(service.post("/search", body).is(200), typed);
-    for least in ["2", "-0.1", "NaN", "x"] {
+    for least in ["2", "-0.1", "-1e-225", "NaN", "x"] {
         service.get(&format!("/search?q=sofa&min_confidence={least}")).refuses(422, "a probability from 0 to 1");
     }
 }
 
 #[test]
+fn suggestions_are_frequent_queries_and_titles() {
+    let queries = ["leather sofa", "desk lamp", "sofa"].map(str::to_owned);
+    let service = Service::with(|config, _| config.queries = queries.to_vec());
+    assert_eq!(service.get("/suggest?q=").is(200), json!({"queries": queries, "titles": []}));
+    let typed = service.get("/suggest?q=lether+so").is(200);
+    assert_eq!((&typed["queries"], &typed["titles"][0]["id"]), (&json!(["leather sofa"]), &json!("t1")), "{typed}");
+    service.get("/suggest").refuses(422, "query");
+    service.get("/suggest?q=a&index=other").refuses(404, "shop");
+}
+
+#[test]
 fn a_teachers_part_is_in_answers_and_explanations() {
-    let taught = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen/format-1/taught");
-    let service = Service::with(|config, _| config.indexes = vec![("taught".to_owned(), taught)]);
-    let answer = service.get("/search?q=oak+vanity&k=5").is(200);
+    let service = Service::with(|config, folder| {
+        let (transformer, taught) = (folder.join("transformer"), folder.join("taught"));
+        tiny::write(&transformer);
+        let fusion = Fusion::default().with_teacher(Teacher::load(&transformer).unwrap());
+        write_fused_index("format-1/lstm", &taught, &SHOES, &fusion);
+        config.indexes = vec![("taught".to_owned(), taught)];
+    });
+    let answer = service.get("/search?q=leather+sofa&k=5").is(200);
     let hit = &answer["results"][0];
     let adds = |part: &str| hit["parts"][part]["adds"].as_f64().unwrap_or(0.0);
-    let sum: f64 = ["vectors", "words", "trigrams", "teacher"].map(adds).iter().sum();
+    let matches = |name: &str| hit["title_match"][name].as_f64().unwrap();
+    let parts: f64 = ["vectors", "words", "trigrams", "teacher"].map(adds).iter().sum();
+    let sum = parts + ["head", "numbers", "pairs"].map(matches).iter().sum::<f64>();
     assert!((sum - hit["score"].as_f64().unwrap()).abs() < 1e-4 && adds("teacher") > 0.0, "{answer}");
     let [first, second] = [0, 1].map(|place| ids(&answer)[place].to_owned());
     let explained =
-        service.post("/explain", json!({"query": "oak vanity", "id": first, "other": second}).to_string()).is(200);
+        service.post("/explain", json!({"query": "leather sofa", "id": first, "other": second}).to_string()).is(200);
     let near = |a: &Value, b: &Value| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-5;
     assert!(near(&explained["title"]["scores"]["teacher"], &hit["parts"]["teacher"]["score"]), "{explained}");
     assert!(explained["gap"]["scores"]["teacher"].is_number(), "{explained}");
@@ -279,7 +298,7 @@ fn health_figures_and_the_page() {
     ] {
         assert!(figures.contains(line), "{line} in\n{figures}");
     }
-    for path in ["/", "/page.css", "/page.js", "/explain.js"] {
+    for path in ["/", "/page.css", "/cards.js", "/page.js", "/explain.js"] {
         let reply = service.get(path);
         assert_eq!(reply.status, 200);
         let policy = reply.header("content-security-policy").unwrap();
@@ -302,6 +321,24 @@ fn answers_say_where_the_time_went_and_carry_the_clients_name_for_the_request() 
     }
     let hostile = service.ask("GET", "/search?q=leather+sofa", &[("X-Request-Id", "<script>")], b"");
     assert_ne!(hostile.header("x-request-id"), Some("<script>"));
+}
+
+#[test]
+fn the_log_has_the_trace_that_a_request_belongs_to() {
+    let service = Service::start();
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parents = [
+        format!("00-{trace}-00f067aa0ba902b7-01"),
+        format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+        format!("00-{trace}-00f067aa0ba902b7"),
+        format!("00-{}-00f067aa0ba902b7-01", trace.to_uppercase()),
+    ];
+    for parent in &parents {
+        service.ask("GET", "/search?q=sofa", &[("traceparent", parent)], b"").is(200);
+    }
+    let log = service.stop();
+    assert_eq!(log.matches(&format!(r#""trace":"{trace}""#)).count(), 1, "{log}");
+    assert_eq!(log.matches(r#""trace""#).count(), 1, "{log}");
 }
 
 #[test]
@@ -329,6 +366,7 @@ fn the_description_is_true_of_addresses() {
     let description = service.get("/openapi.json").is(200);
     for (path, methods) in description["paths"].as_object().unwrap() {
         let described = |method: &str| methods.get(method.to_lowercase());
+        let path = path.replace("{id}", "shop");
         for method in ["GET", "POST", "PUT", "DELETE"] {
             let request = format!(
                 "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"

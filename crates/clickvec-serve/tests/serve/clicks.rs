@@ -36,12 +36,50 @@ fn a_click_and_what_was_shown_are_rows_that_prepare_reads() {
 }
 
 #[test]
+fn clicks_are_queries_and_events_of_user_behavior_insights_too() {
+    let service = Service::with(|config, folder| {
+        config.record = Some(folder.join("record"));
+        config.ubi = true;
+    });
+    let click = json!({"query": "leather sofa", "id": "t2", "session": "s1", "shown": ["t1", "t2"]});
+    service.post("/click", click.to_string()).is(200);
+    service.post("/click", r#"{"query":"lamp","id":"t3","position":7}"#).is(200);
+    let read = |name: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(service.path("record").join(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (queries, events, rows) = (read("ubi_queries.jsonl"), read("ubi_events.jsonl"), rows(&service));
+    assert_eq!((queries.len(), rows.len()), (2, 3));
+    assert_eq!(
+        (&queries[0]["user_query"], &queries[0]["query_response_hit_ids"]),
+        (&json!("leather sofa"), &json!(["t1", "t2"]))
+    );
+    assert_ne!(queries[0]["query_id"], queries[1]["query_id"]);
+    let told: Vec<(&Value, &Value, &Value)> = events
+        .iter()
+        .map(|event| {
+            (
+                &event["action_name"],
+                &event["event_attributes"]["object"]["object_id"],
+                &event["event_attributes"]["position"]["ordinal"],
+            )
+        })
+        .collect();
+    let expected = json!([["impression", "t1", 1], ["impression", "t2", 2], ["click", "t2", 2], ["click", "t3", 7]]);
+    assert_eq!(json!(told), expected);
+    assert!(events[..3].iter().all(|event| event["query_id"] == queries[0]["query_id"] && event["session_id"] == "s1"));
+    assert_eq!((&events[3]["query_id"], &events[3]["timestamp"]), (&queries[1]["query_id"], &rows[2]["time"]));
+}
+
+#[test]
 fn what_is_no_click_is_refused_and_leaves_no_row() {
     let service = keeping();
     for (body, status, text) in [
         (json!({"query": "a"}), 422, "neither"),
         (json!({"query": "", "id": "t1"}), 422, "expected a query, found none"),
         (json!({"query": " \t", "shown": ["t1"]}), 422, "expected a query, found none"),
+        (json!({"query": "\u{1}\u{1b}", "id": "t1"}), 422, "expected a query, found none"),
+        (json!({"query": "\u{200b} \u{2060}", "id": "t1"}), 422, "expected a query, found none"),
         (json!({"query": "a", "id": "t9"}), 404, "t9"),
         (json!({"query": "a", "id": "t1", "shown": ["t1", "t9"]}), 404, "t9"),
         (
@@ -108,7 +146,9 @@ fn judgments_are_a_table() {
     judge("t2", json!(3.0)).is(200);
     judge("t2", Value::Null).is(200);
     judge("t9", json!("up")).refuses(404, "t9");
-    service.post("/judge", r#"{"query":" ","id":"t1","grade":"up"}"#).refuses(422, "a query");
+    for query in [" ", "\u{200b}\u{2060}"] {
+        service.post("/judge", json!({"query": query, "id": "t1", "grade": "up"}).to_string()).refuses(422, "a query");
+    }
     let table = std::fs::read_to_string(service.path("record/judgments.tsv")).unwrap();
     assert_eq!(
         table,

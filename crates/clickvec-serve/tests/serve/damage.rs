@@ -32,7 +32,7 @@ fn write_updated_index(path: &Path) {
     updater.commit().unwrap();
 }
 
-/// Changes a byte near the end of a file, where numbers and texts are. It is replaced and not written over, since somebody may have it mapped.
+/// Changes a byte near the end of a file, where numbers and texts are. It is replaced and not written over, since a process may have it mapped.
 fn damage(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let place = bytes.len().saturating_sub(2);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clickvec::model::Model;
 use clickvec::tables::Title;
-use clickvec_index::IndexBuilder;
+use clickvec_index::{Fusion, IndexBuilder};
 use clickvec_serve::{Config, Limits, Server, Tokens};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -57,6 +57,11 @@ pub(crate) fn write_index(path: &Path, titles: &[(&str, &str)]) {
 
 /// Writes an index of these titles with a model of `testdata/frozen`.
 pub(crate) fn write_index_of(model: &str, path: &Path, titles: &[(&str, &str)]) {
+    write_fused_index(model, path, titles, &Fusion::default());
+}
+
+/// [`write_index_of`] with a fusion.
+pub(crate) fn write_fused_index(model: &str, path: &Path, titles: &[(&str, &str)], fusion: &Fusion) {
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/frozen");
     let model = frozen.join(format!("{model}.safetensors"));
     let model = Model::load(&model).unwrap();
@@ -64,7 +69,7 @@ pub(crate) fn write_index_of(model: &str, path: &Path, titles: &[(&str, &str)]) 
     for (id, title) in titles {
         builder.add(Title { id: (*id).to_owned(), title: (*title).to_owned() }).unwrap();
     }
-    clickvec_index::finish(builder, &model, &clickvec_index::Fusion::default(), Default::default()).unwrap();
+    clickvec_index::finish(builder, &model, fusion, Default::default()).unwrap();
 }
 
 /// Writes an index of these titles with all parts: words, canaries, a stored field.
@@ -178,7 +183,7 @@ impl Service {
         stream.write_all(bytes).unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        Reply::of(&answer)
+        Reply::parse(&answer)
     }
 }
 
@@ -192,7 +197,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     #[track_caller]
-    pub(crate) fn of(bytes: &[u8]) -> Reply {
+    pub(crate) fn parse(bytes: &[u8]) -> Reply {
         let text = String::from_utf8_lossy(bytes);
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_else(|| panic!("no head: {text}"));
         let head = std::str::from_utf8(&bytes[..end]).unwrap();

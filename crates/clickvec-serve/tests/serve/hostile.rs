@@ -86,9 +86,21 @@ fn a_body_of_100_mb_is_refused_whether_or_not_it_says_its_size() {
         }
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).unwrap();
-        Reply::of(&answer).refuses(413, "1048576 bytes");
+        Reply::parse(&answer).refuses(413, "1048576 bytes");
     }
     service.get("/search?q=sofa").is(200);
+}
+
+#[test]
+fn a_body_that_is_coded_is_refused() {
+    let service = Service::start();
+    for coding in ["gzip, chunked", "gzip\r\nTransfer-Encoding: chunked", "chunked, chunked"] {
+        let head = format!(
+            "POST /search HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: {coding}\r\n\r\n"
+        );
+        let reply = service.send((head + "5\r\nabcde\r\n0\r\n\r\n").as_bytes());
+        assert_eq!(reply.status, 400, "{coding}");
+    }
 }
 
 #[test]
@@ -188,15 +200,15 @@ fn a_body_that_does_not_arrive_is_given_up() {
         .unwrap();
     let mut answer = [0; 4096];
     let read = stream.read(&mut answer).unwrap();
-    Reply::of(&answer[..read]).refuses(408, "complete request");
-    // One that is announced as too large is refused for that, at once if nobody would read to its end.
+    Reply::parse(&answer[..read]).refuses(408, "complete request");
+    // One that is announced as too large is refused for that, at once if it would not be read to its end.
     for (length, patience) in [("99999999999", Duration::from_millis(200)), ("9999999", Duration::from_secs(10))] {
         let mut stream = service.connect();
         let head = "POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length";
         let begun = Instant::now();
         stream.write_all(format!("{head}: {length}\r\n\r\n{{").as_bytes()).unwrap();
         let read = stream.read(&mut answer).unwrap();
-        Reply::of(&answer[..read]).refuses(413, "a body of at most");
+        Reply::parse(&answer[..read]).refuses(413, "a body of at most");
         assert!(begun.elapsed() < patience, "{length}: {:?}", begun.elapsed());
     }
 }

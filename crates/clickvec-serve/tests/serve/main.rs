@@ -3,10 +3,13 @@
 mod api;
 mod clicks;
 mod damage;
+mod fields;
 mod harness;
 mod hostile;
 mod limits;
 mod openai;
 mod reload;
 mod schema;
+#[path = "../../../clickvec-transformer/tests/tiny/mod.rs"]
+mod tiny;
 mod tokens;

@@ -38,6 +38,10 @@ fn models_are_listed_and_others_are_not_found() {
     let models = service.get("/v1/models").is(200);
     let ids: Vec<&str> = models["data"].as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["shop", "shop:query", "shop:title"]);
+    for (model, id) in models["data"].as_array().unwrap().iter().zip(ids) {
+        assert_eq!(service.get(&format!("/v1/models/{id}")).is(200), *model);
+    }
+    service.get("/v1/models/other").refuses(404, "/v1/models");
     for model in ["text-embedding-3-small", "shop:both", "", ":query", "shop:query:title"] {
         let reply = service.post("/v1/embeddings", json!({"input": "a", "model": model}).to_string());
         reply.refuses(404, "/v1/models");

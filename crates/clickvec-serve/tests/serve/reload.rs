@@ -1,4 +1,4 @@
-//! Generations: what is taken, what is refused, and what nobody notices.
+//! Generations: which are taken, which are refused, and what stays unnoticed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -157,7 +157,7 @@ fn going_back_lasts_until_the_index_changes() {
         }
     };
     let roll_back = || service.ask("POST", "/admin/rollback", &[ADMIN], b"").is(200);
-    // Somebody asks for the new index, sees that it is worse, and goes back before the folder was looked at.
+    // A client asks for the new index, sees that it is worse, and goes back before the folder was looked at.
     write_index(&service.index(), &SHOES[..4]);
     reload(&service).is(200);
     roll_back();
@@ -165,7 +165,7 @@ fn going_back_lasts_until_the_index_changes() {
     // Even if the same index is written once more.
     write_index(&service.index(), &SHOES[..4]);
     stays(6);
-    // Whoever asks for it gets it.
+    // A client that asks for it gets it.
     reload(&service).is(200);
     assert_eq!(total(), 4);
     roll_back();

@@ -5,14 +5,18 @@ use serde_json::Value;
 
 use crate::harness::Reply;
 
-/// Words of a schema that say nothing about what is valid.
-const NOTES: [&str; 6] = ["description", "default", "example", "format", "x-limit", "x-batch-results"];
+/// Words of a schema that say nothing about what is valid here; schemathesis reads patterns.
+const NOTES: [&str; 7] = ["description", "default", "example", "format", "pattern", "x-limit", "x-batch-results"];
 
 /// Checks an answer.
 #[track_caller]
 pub(crate) fn check(description: &Value, method: &str, path: &str, reply: &Reply) {
     let path = path.split('?').next().unwrap();
-    let operation = &description["paths"][path][method.to_lowercase()];
+    // An address with a name in its place.
+    let described = path.rsplit_once('/').map(|(above, _)| format!("{above}/{{id}}"));
+    let described = described.filter(|described| description["paths"].get(described).is_some());
+    let address = if description["paths"].get(path).is_some() { path } else { described.as_deref().unwrap_or(path) };
+    let operation = &description["paths"][address][method.to_lowercase()];
     let of_any = [404, 405].contains(&reply.status) && operation.is_null();
     let media = reply.header("content-type").unwrap_or_default().split(';').next().unwrap();
     if method == "HEAD" || method == "OPTIONS" {
@@ -73,6 +77,10 @@ fn valid(description: &Value, schema: &Value, value: &Value, at: &str) -> Result
             "maxLength" => length().is_none_or(|length| length <= said.as_u64().unwrap()),
             "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= said.as_u64().unwrap()),
             "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= said.as_u64().unwrap()),
+            "uniqueItems" => {
+                let items = value.as_array().map_or(&[][..], |items| &items[..]);
+                (1..items.len()).all(|at| !items[..at].contains(&items[at]))
+            }
             "required" => {
                 let has = |name: &Value| value.get(name.as_str().unwrap()).is_some();
                 !value.is_object() || said.as_array().unwrap().iter().all(has)
