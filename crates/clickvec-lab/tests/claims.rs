@@ -33,7 +33,7 @@ fn world() -> &'static World {
     WORLD.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
-        simulate(&config(), None, &log, &mut |_| ()).unwrap();
+        simulate(&config(), None, &log, &mut |_| ControlFlow::Continue(())).unwrap();
         let trained = |encoder: EncoderConfig| -> Model {
             let config = TrainConfig { encoder, epochs: 3, keep: Keep::Last, ..TrainConfig::default() };
             let path = folder.path().join("model.safetensors");

@@ -21,7 +21,7 @@ fn small() -> SimulateConfig {
 
 fn simulated(config: &SimulateConfig, titles: Option<Vec<Title>>) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    simulate(config, titles, &folder.path().join("log"), &mut |_| ()).unwrap();
+    simulate(config, titles, &folder.path().join("log"), &mut |_| ControlFlow::Continue(())).unwrap();
     folder
 }
 
@@ -339,16 +339,19 @@ fn own_titles_are_looked_for_by_their_words() {
     assert_eq!(judgments(&folder.path().join("log/judged.tsv")).queries.len(), 40);
 
     let output = folder.path().join("none");
-    let none = simulate(&config, Some(vec![Title { id: "a".to_owned(), title: "!".to_owned() }]), &output, &mut |_| ());
+    let none = simulate(&config, Some(vec![Title { id: "a".to_owned(), title: "!".to_owned() }]), &output, &mut |_| {
+        ControlFlow::Continue(())
+    });
     assert!(none.is_err_and(|error| error.kind() == ErrorKind::Empty) && !output.exists());
-    let one = simulate(&config, Some(vec![titles[0].clone()]), &output, &mut |_| ());
+    let one = simulate(&config, Some(vec![titles[0].clone()]), &output, &mut |_| ControlFlow::Continue(()));
     let one = one.unwrap();
     assert_eq!((one.pairs, one.judged, one.fewer_judged.len(), one.fewer_validation), (5_000, 0, 2, Some(0)));
     let files: Vec<String> =
         fs::read_dir(&output).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!files.iter().any(|name| name.starts_with("judged") || name.starts_with("validation")), "{files:?}");
     let two = ["red", "green"].map(|title| Title { id: title.to_owned(), title: title.to_owned() }).to_vec();
-    let endless = simulate(&SimulateConfig { misspelt: 0.0, ..config }, Some(two), &output, &mut |_| ());
+    let endless =
+        simulate(&SimulateConfig { misspelt: 0.0, ..config }, Some(two), &output, &mut |_| ControlFlow::Continue(()));
     assert!(
         endless.as_ref().is_err_and(|error| error.to_string().contains("a query that is not judged")),
         "{endless:?}"

@@ -1,5 +1,5 @@
-//! Tests of what the LSTM paper says about keywords: that removing a keyword changes the vector more than removing
-//! another word (section V-A2), and that input gates close at the other words (section V-A1).
+//! Tests of two claims of the LSTM paper about keywords: that removing a keyword changes the vector more than removing another
+//! word (section V-A2), and that input gates close at the other words (section V-A1).
 //!
 //! The first is partly true by construction, because keywords are the words that activate the most active cells.
 
@@ -34,7 +34,7 @@ pub struct KeywordClaims {
     pub keywords: usize,
     /// Number of other words in all texts.
     pub others: usize,
-    /// How much the vector changes when a word is removed: 1 − the cosine with the vector of the whole text.
+    /// The change of the vector when a word is removed: 1 − the cosine with the vector of the whole text.
     pub removal: Contrast,
     /// The mean input gate at a word; `None` without gates.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ fn counted_words(view: &TextView, found: &Keywords) -> [Vec<usize>; 2] {
 }
 
 impl KeywordClaims {
-    /// Reports the tests. The model was shown so many texts; `state` is what a part of its state is called.
+    /// Reports the tests on `texts` texts. `state` is the name of a part of the model's state.
     pub fn report(&self, title: &str, texts: usize, state: &str) -> Report {
         let mut report = Report::default();
         report.subject("", title);

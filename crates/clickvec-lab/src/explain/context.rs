@@ -50,7 +50,7 @@ pub fn contexts(explainer: &Explainer<'_>, side: Side, word: &str, texts: &[Stri
     Some(found.into_iter().map(context).collect())
 }
 
-/// Reports the contexts of a word, of which the first is compared with the others.
+/// Reports the contexts of a word, comparing the first with the others.
 pub fn context_report(contexts: &[Context]) -> Report {
     let mut report = Report::default();
     let Some((first, others)) = contexts.split_first() else { return report };

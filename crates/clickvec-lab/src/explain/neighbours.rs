@@ -14,7 +14,7 @@ use serde::Serialize;
 pub enum Space {
     /// The output of the input layer for the word, without biases: it knows a word by its letter trigrams.
     Input,
-    /// The vector of the word as a text of its own, which knows what was clicked.
+    /// The vector of the word as a text of its own, trained on clicks.
     Embedding,
 }
 

@@ -35,7 +35,7 @@ struct Slot {
 pub(super) struct WorldMarket<'a> {
     pub(super) world: &'a World,
     titles: Vec<Title>,
-    /// For each title, what it is about and the site that it names.
+    /// For each title, its subject and the site that it names.
     about: Vec<(Want, Option<usize>)>,
     slots: Vec<Slot>,
     /// Cumulative sums of how often each slot is wanted.
@@ -45,7 +45,7 @@ pub(super) struct WorldMarket<'a> {
 }
 
 impl<'a> WorldMarket<'a> {
-    /// A market of `count` titles, with at least one for everything that can be wanted.
+    /// Creates a market of `count` titles, with at least one for every possible want.
     pub(super) fn new(world: &'a World, count: u32, seed: u64) -> WorldMarket<'a> {
         let (mut slots, mut first) = (Vec::new(), [Vec::new(), Vec::new(), Vec::new()]);
         let mut slot = |want| slots.push(Slot { want, titles: Vec::new() });
@@ -100,7 +100,7 @@ impl<'a> WorldMarket<'a> {
         }
     }
 
-    /// A title and the site it names.
+    /// Writes a title, and returns it with the site that it names.
     fn write_title(&self, want: Want, rng: &mut Rng) -> (String, Option<usize>) {
         let world = self.world;
         let (mut text, site) = match want {
@@ -137,7 +137,7 @@ impl<'a> WorldMarket<'a> {
         (form.replace('@', &world.sites[site]).replace('*', &text), named)
     }
 
-    /// A quality that fits a thing, as its position plus one; 0 if none does.
+    /// Draws a quality that fits a thing, as its position plus one; 0 if none does.
     fn some_quality(&self, thing: usize, rng: &mut Rng) -> usize {
         match self.world.topics[self.world.things[thing].topic].qualities.as_slice() {
             [] => 0,
@@ -145,7 +145,7 @@ impl<'a> WorldMarket<'a> {
         }
     }
 
-    /// The words of all titles about a thing.
+    /// Returns the words of all titles about a thing.
     fn words_about(&self, thing: usize) -> HashSet<String> {
         let first = self.first[0][thing];
         let aspects = self.world.topics[self.world.things[thing].topic].aspects.len() + 1;
@@ -172,8 +172,8 @@ impl<'a> WorldMarket<'a> {
         found.extend((0..count.min(titles.len())).map(|step| titles[(start + step) % titles.len()]));
     }
 
-    /// What is wanted most for the same thing or site, without a quality. For an ordered pair, whose two orders are
-    /// wanted equally, always the same one.
+    /// Returns the most frequent want for the same thing or site, without a quality. For an ordered pair, whose two orders are
+    /// equally frequent, it is always the same one.
     fn best_seller(&self, want: Want) -> Want {
         let slots = match want {
             Want::Thing { thing, .. } => {
@@ -195,7 +195,7 @@ impl<'a> WorldMarket<'a> {
         best.map_or(want.without_quality(), |best| self.slots[best].want)
     }
 
-    /// The next want, without a quality.
+    /// Draws the next want, without a quality.
     fn draw_slot(&self, rng: &mut Rng) -> Want {
         let all = self.wanted.last().copied().unwrap_or(0.0);
         let at = rng.random::<f64>() * all;
@@ -307,7 +307,7 @@ impl Market for WorldMarket<'_> {
                     let topic = |thing: usize| self.world.things[thing].topic;
                     return u8::from(aspect > 0 && aspect == its_aspect && topic(thing) == topic(other));
                 }
-                // The quality is missing, or is another, or was not asked for.
+                // The quality is missing, or is another, or the query has none.
                 let quality_differs = u8::from(quality != its_quality);
                 match its_aspect {
                     same if same == aspect => 4 - quality_differs,
@@ -355,13 +355,13 @@ impl Market for WorldMarket<'_> {
     }
 }
 
-/// Whether anybody could want this; a value paired with itself is not.
+/// Returns whether a user could want this; a value paired with itself is not wanted.
 fn is_real(want: Want) -> bool {
     !matches!(want, Want::Ordered { a, b, .. } if a == b)
 }
 
-/// Cumulative sums of how often each slot is wanted: Zipf's law within each group, in random order. Both orders of an
-/// ordered pair are wanted equally.
+/// Returns cumulative sums of the frequencies of slots: Zipf's law within each group, in random order. Both orders of an ordered
+/// pair are equally frequent.
 fn popularity(slots: &[Slot], seed: u64) -> Vec<f64> {
     let group = |want: Want| match want {
         Want::Thing { .. } => 0,

@@ -15,7 +15,7 @@ use clickvec::internals::rng;
 
 /// The number of sessions in a day.
 pub(super) const SESSIONS: u64 = 10_000;
-/// How often a user who clicked nothing good asks again in other words.
+/// The probability that a user who clicked nothing good repeats the query in other words.
 const ASKS_AGAIN: f64 = 0.5;
 /// The most queries in a session.
 const MOST_QUERIES: usize = 4;
@@ -27,7 +27,7 @@ const USERS: u64 = 50_000;
 const FIRST_DAY: u64 = 20_454;
 const SECONDS_PER_DAY: u64 = 86_400;
 
-/// What all days share.
+/// The parts that all days share.
 pub(super) struct Days<'a, M> {
     pub(super) config: &'a SimulateConfig,
     pub(super) market: &'a M,
@@ -52,7 +52,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// 64-bit hashes tell the pairs apart; a day has some ten thousand.
+    /// Adds a click of a pair. 64-bit hashes identify the pairs; a day has some ten thousand.
     fn add(&mut self, query: &str, title: u32) {
         let position =
             *self.positions.entry(xxh3_64_with_seed(query.as_bytes(), u64::from(title))).or_insert_with(|| {
@@ -64,7 +64,7 @@ impl Pairs {
 }
 
 impl<M: Market> Days<'_, M> {
-    /// The day of this number, which ends early with the click that completes `most` pairs.
+    /// Simulates the day of this number, which ends early with the click that completes `most` pairs.
     pub(super) fn day(&self, number: u64, most: u64) -> Day {
         let mut rng = rng::stream(self.config.seed, "day", number);
         let (mut day, mut pairs) = (Day::default(), Pairs::default());
@@ -152,7 +152,7 @@ impl<M: Market> Days<'_, M> {
     }
 }
 
-/// The lists of a log in order of time.
+/// Sorts the lists of a log by time.
 fn in_time_order(log: &str, shown_at: &[(u64, usize)]) -> String {
     let ends = shown_at.iter().skip(1).map(|&(_, start)| start).chain([log.len()]);
     let mut lists: Vec<(u64, &str)> =

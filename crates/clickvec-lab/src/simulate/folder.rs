@@ -12,11 +12,13 @@ use super::days::{Days, SESSIONS};
 use super::judged::{Judged, judge};
 use super::market::Market;
 use super::users::ClickModel;
-use super::{Fewer, SimulateConfig, Summary};
+use super::{Fewer, OnPairs, SimulateConfig, Summary};
 use clickvec::tables::Title;
-use clickvec_tables::Result;
 use clickvec_tables::files::{PendingFolder, check_replaceable_folder};
 use clickvec_tables::json::read_mark;
+use clickvec_tables::outputs::refuse_folder_in_index;
+use clickvec_tables::shown::shown;
+use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The version of the format, `format` in the truth.
 const FORMAT: u32 = 1;
@@ -48,13 +50,20 @@ struct Known {
 }
 
 /// Checks that a simulation may be written to `path`: there is nothing, an empty folder, or a simulation without other
-/// files.
+/// files, and neither is it in an index nor are the `titles` in it.
 ///
 /// # Errors
 ///
-/// That of [`check_replaceable_folder`].
-pub fn check_output(path: &Path) -> Result<()> {
-    check_replaceable_folder(path, KIND_OF_FOLDER, names)
+/// Those of [`check_replaceable_folder`]; [`ErrorKind::Occupied`].
+pub fn check_output(path: &Path, titles: Option<&Path>) -> Result<()> {
+    check_replaceable_folder(path, KIND_OF_FOLDER, names)?;
+    refuse_folder_in_index(path)?;
+    let (Some(titles), Ok(output)) = (titles, path.canonicalize()) else { return Ok(()) };
+    if !titles.canonicalize().is_ok_and(|titles| titles.starts_with(output)) {
+        return Ok(());
+    }
+    let found = format!("`{}` in `{}`, which is replaced", shown(titles), shown(path));
+    Err(Error::expected(ErrorKind::Occupied, "an output without inputs", found).help("name another folder"))
 }
 
 /// Returns the names of the files of a simulation.
@@ -78,7 +87,7 @@ pub(super) fn write<M: Market>(
     config: &SimulateConfig,
     market: &M,
     output: &Path,
-    on_pairs: &mut dyn FnMut(u64),
+    on_pairs: &mut OnPairs<'_>,
 ) -> Result<Summary> {
     let folder = PendingFolder::new(output, KIND_OF_FOLDER, names)?;
     let (judged, validation) = judge(config, market);
@@ -129,7 +138,7 @@ pub(super) fn write<M: Market>(
 }
 
 /// Writes the clicks, and the log if requested, several days at once: one on each thread.
-fn write_log<M: Market>(folder: &PendingFolder, days: &Days<'_, M>, on_pairs: &mut dyn FnMut(u64)) -> Result<Summary> {
+fn write_log<M: Market>(folder: &PendingFolder, days: &Days<'_, M>, on_pairs: &mut OnPairs<'_>) -> Result<Summary> {
     let config = days.config;
     let mut clicks = folder.create("clicks.tsv")?;
     let mut log = if config.impressions { Some(folder.create("log.tsv")?) } else { None };
@@ -161,7 +170,9 @@ fn write_log<M: Market>(folder: &PendingFolder, days: &Days<'_, M>, on_pairs: &m
             sum.impressions += day.summary.impressions;
             sum.misspelt += day.summary.misspelt;
             sum.days += 1;
-            on_pairs(sum.pairs);
+            if on_pairs(sum.pairs).is_break() {
+                return Err(Error::interrupted());
+            }
             check_enough(&sum, config.pairs)?;
         }
     }
@@ -184,7 +195,7 @@ fn check_enough(sum: &Summary, wanted: u64) -> Result<()> {
         let found = format!("so few that a day of the log has {pairs_a_day}");
         (format!("titles for {wanted} pairs"), found, "ask for fewer pairs, or give more titles")
     };
-    Err(clickvec_tables::Error::expected(clickvec_tables::ErrorKind::Empty, expected, found).help(help))
+    Err(Error::expected(ErrorKind::Empty, expected, found).help(help))
 }
 
 /// Writes judged queries and returns their rows.

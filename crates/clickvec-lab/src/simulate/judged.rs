@@ -16,7 +16,7 @@ const MOST_TITLES: usize = 15;
 const LOOKS: usize = 2;
 /// The number of tries to find another query of a kind.
 const TRIES: u32 = 10_000;
-/// The lowest grade of a title that is what was meant.
+/// The lowest grade of a relevant title.
 const RELEVANT: u8 = 3;
 
 /// A query with graded titles.
@@ -33,7 +33,7 @@ pub(super) struct Judged<I> {
 /// The judged queries and the validation queries.
 pub(super) type Both<I> = (Vec<Judged<I>>, Vec<Judged<I>>);
 
-/// The judged and the validation queries, kind by kind, all different.
+/// Draws the judged and the validation queries, kind by kind, all different.
 pub(super) fn judge<M: Market>(config: &SimulateConfig, market: &M) -> Both<M::Intent> {
     let mut rng = rng::stream(config.seed, "judged", 0);
     let mut known = HashSet::new();
@@ -94,8 +94,7 @@ fn titles_of<M: Market>(config: &SimulateConfig, market: &M, intent: &M::Intent,
     found.into_iter().map(|title| (title, market.grade(intent, title))).collect()
 }
 
-/// Whether there is something relevant and something irrelevant to find. Also, a synonym must share no word with what
-/// is to be found.
+/// Returns whether there are relevant and irrelevant titles to find. Also, a synonym must share no word with a relevant title.
 fn is_fit<M: Market>(market: &M, kind: QueryKind, query: &str, titles: &[(u32, u8)]) -> bool {
     let relevant = |&&(_, grade): &&(u32, u8)| grade >= RELEVANT;
     let good = titles.iter().filter(relevant).count();

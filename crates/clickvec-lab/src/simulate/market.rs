@@ -40,7 +40,7 @@ impl QueryKind {
         QueryKind::Navigational,
     ];
 
-    /// The name in tables.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             QueryKind::Plain => "plain",
@@ -58,21 +58,21 @@ pub(super) trait Market: Sync {
     /// The type of a want.
     type Intent: Clone + Send;
 
-    /// All titles.
+    /// Returns all titles.
     fn titles(&self) -> &[Title];
 
-    /// The kinds of queries in this world.
+    /// Returns the kinds of queries in this world.
     fn kinds(&self) -> &[QueryKind];
 
-    /// The want of the next user.
+    /// Draws the want of the next user.
     fn draw(&self, rng: &mut Rng) -> Self::Intent;
 
-    /// A want that a query of this kind can express.
+    /// Draws a want that a query of this kind can express.
     fn draw_for(&self, _kind: QueryKind, rng: &mut Rng) -> Self::Intent {
         self.draw(rng)
     }
 
-    /// The kind of one of the ways to ask for it, which is appended to `text`, in lower case and spelt correctly.
+    /// Appends one of the queries for it to `text`, in lower case and spelt correctly, and returns its kind.
     fn ask(&self, intent: &Self::Intent, rng: &mut Rng, text: &mut String) -> QueryKind;
 
     /// Appends a way to ask for it that is of this kind, spelt correctly.
@@ -80,22 +80,21 @@ pub(super) trait Market: Sync {
         self.ask(intent, rng, text);
     }
 
-    /// Whether such a query is of this kind, as far as words can tell.
+    /// Returns whether such a query is of this kind, as far as words can tell.
     fn is_fit(&self, _kind: QueryKind, _intent: &Self::Intent, _query: &str) -> bool {
         true
     }
 
-    /// The grade of a title for it, 0 to 4.
+    /// Returns the grade of a title for it, 0 to 4.
     fn grade(&self, intent: &Self::Intent, title: u32) -> u8;
 
     /// Appends titles of all grades that are related to it to `found`, for a list of results: at least 10 if there are
     /// that many. A title may occur several times.
     fn candidates(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Appends the best-selling titles among such things to `found`, whatever else is asked for; at most
-    /// [`BEST_SELLERS`].
+    /// Appends the best-selling titles among such things to `found`, whatever the rest of the query; at most [`BEST_SELLERS`].
     fn best_sellers(&self, intent: &Self::Intent, rng: &mut Rng, found: &mut Vec<u32>);
 
-    /// Whether a title is a best seller among such things.
+    /// Returns whether a title is a best seller among such things.
     fn sells_best(&self, intent: &Self::Intent, title: u32) -> bool;
 }

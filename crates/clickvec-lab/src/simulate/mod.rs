@@ -1,9 +1,8 @@
 //! Click logs whose truth is known: users with wants look at ranked titles and click.
 //!
-//! What users want and how they say it comes from a small invented world, or from a user's own titles. Clicks follow
-//! the position-based model: a rank is examined with its own probability, and an examined title is clicked with a
-//! probability that depends on its true grade (Richardson et al. 2007; the forms of both are those of Joachims et al.
-//! 2017 and Ai et al. 2018).
+//! Users' wants and words come from a small invented world, or from a user's own titles. Clicks follow the position-based model:
+//! a rank is examined with its own probability, and an examined title is clicked with a probability that depends on its true
+//! grade (Richardson et al. 2007; the forms of both are those of Joachims et al. 2017 and Ai et al. 2018).
 
 mod collection;
 mod days;
@@ -14,14 +13,14 @@ mod misspelling;
 mod new_words;
 mod own_titles;
 mod query;
+mod summary;
 mod users;
 mod want;
 mod world;
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
-
-use serde::Serialize;
 
 use clickvec::fields;
 use clickvec::internals::fields::{self, Rule};
@@ -34,6 +33,7 @@ pub use folder::check_output;
 use market::Market as _;
 pub use market::QueryKind;
 pub use new_words::in_new_words;
+pub use summary::{Fewer, Summary};
 use want::Want;
 use world::World;
 
@@ -52,7 +52,7 @@ fields! {
         pub misspelt: f64 where Rule::Within(0.0, 1.0),
         /// η: users look at the title at rank r (from 1) with probability r^−η.
         pub position_bias: f64 where Rule::Within(0.0, 10.0),
-        /// How far the engine ranks by what sells best instead of by what was searched for.
+        /// The influence of sales on the engine's ranking, in place of what was searched for.
         pub engine_bias: f64 where Rule::Within(0.0, 1.0),
         /// ε: the probability that a user who looks at a useless title clicks it.
         pub click_noise: f64 where Rule::Within(0.0, 1.0),
@@ -96,42 +96,6 @@ impl Default for SimulateConfig {
     }
 }
 
-/// The figures of a simulation.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Summary {
-    /// Rows of `clicks.tsv`: a query and a title clicked for it on one day.
-    pub pairs: u64,
-    /// Clicks in these rows.
-    pub clicks: u64,
-    /// Clicks on titles of grade 3 or 4.
-    pub relevant_clicks: u64,
-    /// Lists that were shown.
-    pub impressions: u64,
-    /// Lists for a misspelt query.
-    pub misspelt: u64,
-    /// Days of the log.
-    pub days: u64,
-    /// Titles that can be shown.
-    pub titles: u64,
-    /// Rows of `judged.tsv`.
-    pub judged: u64,
-    /// Rows of `validation.tsv`.
-    pub validation: u64,
-    /// The kinds for which fewer judged queries were found than requested.
-    pub fewer_judged: Vec<Fewer>,
-    /// The number of queries in the validation set, if fewer were found than requested.
-    pub fewer_validation: Option<u64>,
-}
-
-/// A kind with fewer judged queries than requested.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Fewer {
-    /// The kind.
-    pub kind: QueryKind,
-    /// The number found. If it is 0, there is no table for this kind.
-    pub found: u64,
-}
-
 /// Returns the true grades of all titles of the invented world for each of these queries, in the order of `titles.tsv`; `None` for
 /// a query that is neither judged nor in the validation set.
 ///
@@ -163,22 +127,25 @@ fn truths<T>(config: &SimulateConfig, queries: &[&str], truth: impl Fn(&WorldMar
     queries.iter().map(|query| wants.get(query).map(|want| truth(&market, *want))).collect()
 }
 
-/// Writes a folder with a simulated log, judged titles and the truth, and returns its figures. `on_pairs` gets the number of rows
-/// of clicks so far.
+/// A function that gets the number of rows of clicks so far, and may break.
+pub type OnPairs<'f> = dyn FnMut(u64) -> ControlFlow<()> + 'f;
+
+/// Writes a folder with a simulated log, judged titles and the truth, and returns its figures.
 ///
-/// Users look for what is in the invented world or, if there are `titles`, for those.
+/// Users want the things of the invented world or, if there are `titles`, those.
 ///
 /// # Errors
 ///
-/// Those of [`check_output`], `ErrorKind::Malformed` for a title with a line end, `ErrorKind::Empty` if there are too few titles, `ErrorKind::Busy` and `ErrorKind::Io`.
-/// Whatever was at `output` is then untouched.
+/// Those of [`check_output`], `ErrorKind::Malformed` for a title with a line end, `ErrorKind::Empty` if there are too few titles,
+/// `ErrorKind::Interrupted` if `on_pairs` broke, `ErrorKind::Busy` and `ErrorKind::Io`.
+/// A folder at `output` is then untouched.
 pub fn simulate(
     config: &SimulateConfig,
     titles: Option<Vec<Title>>,
     output: &Path,
-    on_pairs: &mut dyn FnMut(u64),
+    on_pairs: &mut OnPairs<'_>,
 ) -> Result<Summary> {
-    check_output(output)?;
+    check_output(output, None)?;
     match titles {
         None => {
             let world = World::new();

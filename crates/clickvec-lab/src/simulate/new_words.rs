@@ -6,8 +6,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 const SYLLABLES: [&str; 16] =
     ["ba", "dro", "fi", "gu", "hev", "jo", "kli", "lum", "mer", "nax", "pol", "qui", "ren", "su", "tov", "zin"];
 
-/// A query in the words of a later time, when this share of all words, from 0 to 1, has given way to new ones. A word that has
-/// done so for a share has done so for every larger one, and always to the same word.
+/// Writes a query in the words of a later time, when this share of all words, from 0 to 1, has been replaced by new ones. A word
+/// that is replaced for a share is replaced for every larger one, and always by the same word.
 pub fn in_new_words(query: &str, share: f64, seed: u64) -> String {
     let word = |word: &str| {
         let hash = xxh3_64_with_seed(word.as_bytes(), seed);

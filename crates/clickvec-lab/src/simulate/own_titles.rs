@@ -23,9 +23,9 @@ const STOP_WORDS: &str = "a about above after again all also am an and any are a
 /// Words in more than this share of all titles say little and are seldom typed. So are numbers, single letters, and
 /// words of only one title.
 const COMMON: f64 = 0.1;
-/// How much less often such words are typed.
+/// The frequency of such words relative to others.
 const SELDOM: f64 = 0.15;
-/// How often words are typed in another order than in the title.
+/// The share of queries whose words are in another order than in the title.
 const SHUFFLED: f64 = 0.25;
 /// The share of a query's information that a title needs for grade 1, 2, 3 and 4.
 const COVERED: [f64; 4] = [0.25, 0.5, 0.75, 0.999];
@@ -48,7 +48,7 @@ pub(super) struct OwnMarket {
     title_words: Vec<Vec<u32>>,
     /// The titles of each word.
     titles_with: Vec<Vec<u32>>,
-    /// For each word, those of its titles that are wanted most often, at most [`BEST_SELLERS`].
+    /// For each word, the most wanted of its titles, at most [`BEST_SELLERS`].
     best_sellers: Vec<Vec<u32>>,
     /// The information of each word.
     information: Vec<f64>,
@@ -58,7 +58,7 @@ pub(super) struct OwnMarket {
 }
 
 impl OwnMarket {
-    /// The market of these titles; `None` if no title has a word that could be searched for.
+    /// Creates the market of these titles; `None` if no title has a word that could be searched for.
     pub(super) fn new(titles: Vec<Title>, seed: u64) -> Option<OwnMarket> {
         let stop_words: HashSet<&str> = STOP_WORDS.split_whitespace().collect();
         let (mut numbers, mut all) = (HashMap::new(), Vec::new());
@@ -110,7 +110,7 @@ impl OwnMarket {
         if says_little { SELDOM } else { 1.0 }
     }
 
-    /// Among the titles with the query's rarest word, those that are wanted most often.
+    /// Returns the most wanted titles among those with the query's rarest word.
     fn best_sellers_of(&self, want: &OwnWant) -> &[u32] {
         let rarest = want.words.iter().min_by_key(|&&word| self.titles_with[word as usize].len());
         rarest.map_or(&[], |&word| &self.best_sellers[word as usize])
@@ -140,7 +140,7 @@ impl OwnMarket {
     }
 }
 
-/// The words of a title. Of consecutive ideographs, each of which is a word, all pairs of neighbours.
+/// Returns the words of a title. Consecutive ideographs, each of which is a word, give all pairs of neighbours instead.
 fn units(title: &str) -> Vec<String> {
     let all = words(title);
     let mut units = Vec::new();
@@ -153,7 +153,7 @@ fn units(title: &str) -> Vec<String> {
     units
 }
 
-/// Roughly the characters of scripts without spaces.
+/// Returns whether a character is one of a script without spaces, roughly.
 fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

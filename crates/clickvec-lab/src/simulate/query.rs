@@ -6,9 +6,9 @@ use super::market::{QueryKind, Rng};
 use super::want::{Want, pick};
 use super::world::{Pattern, Sayings, World};
 
-/// How often a part of a query uses words that no title has.
+/// The probability that a part of a query uses words that no title has.
 const ASKED: f64 = 0.4;
-/// How often a word that says little is left out.
+/// The probability that an unimportant word is left out.
 const LEAVES_OUT: f64 = 0.6;
 /// Words that say little.
 pub(super) const SMALL_WORDS: [&str; 16] =
@@ -17,7 +17,7 @@ pub(super) const SMALL_WORDS: [&str; 16] =
 /// `not turning on` would be unusual without theirs.
 pub(super) const LEFT_OUT: [&str; 6] = ["of", "a", "for", "the", "your", "with"];
 
-/// Appends a query for a want, of the given kind if there is one, and returns its kind.
+/// Appends a query for a want, of `kind` if there is one, and returns its kind.
 pub(super) fn ask(world: &World, want: Want, kind: Option<QueryKind>, rng: &mut Rng, text: &mut String) -> QueryKind {
     match want {
         Want::Thing { thing, aspect, quality } => ask_thing(world, (thing, aspect, quality), kind, rng, text),

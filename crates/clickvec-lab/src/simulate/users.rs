@@ -20,7 +20,7 @@ pub(super) struct ClickModel {
 }
 
 impl ClickModel {
-    /// A model with examination r^−η and attraction ε + (1 − ε)(2^g − 1) / 15.
+    /// Creates a model with examination r^−η and attraction ε + (1 − ε)(2^g − 1) / 15.
     pub(super) fn new(eta: f64, noise: f64) -> ClickModel {
         ClickModel {
             examination: std::array::from_fn(|rank| (rank as f64 + 1.0).powf(-eta)),
@@ -28,19 +28,19 @@ impl ClickModel {
         }
     }
 
-    /// Whether a title of this grade at this rank (from 0) is clicked.
+    /// Draws whether a title of this grade at this rank (from 0) is clicked.
     pub(super) fn clicks(&self, rank: usize, grade: u8, rng: &mut Rng) -> bool {
         rng.random::<f64>() < self.examination[rank] * self.attraction[usize::from(grade)]
     }
 }
 
-/// The engine's estimate of a title's grade before its error: the true grade if it is unbiased (0), and only whether
-/// the title sells best if it is fully biased (1).
+/// Returns the engine's estimate of a title's grade before its error: the true grade if it is unbiased (0), and only whether the
+/// title sells best if it is fully biased (1).
 pub(super) fn seeming_grade(grade: u8, sells_best: bool, bias: f64) -> f64 {
     (1.0 - bias) * f64::from(grade) + bias * if sells_best { 4.0 } else { 0.0 }
 }
 
-/// The list that an engine would show: best first as far as it can tell, without repetitions. `judge` returns a
+/// Ranks the candidates as an engine would show them: best first as far as it can tell, without repetitions. `judge` returns a
 /// title's true grade, and the engine's estimate before its error.
 pub(super) fn rank(
     candidates: &mut Vec<u32>,

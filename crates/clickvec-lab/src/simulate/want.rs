@@ -1,4 +1,4 @@
-//! What a simulated user wants, and what a title is about.
+//! The wants of simulated users, which are also the subjects of titles.
 
 use rand::RngExt as _;
 

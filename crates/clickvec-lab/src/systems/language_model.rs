@@ -16,11 +16,11 @@ pub(super) struct CollectionModel {
 
 impl CollectionModel {
     pub(super) fn new(corpus: &Corpus) -> CollectionModel {
-        CollectionModel::of(&corpus.titles, corpus.vocabulary.len())
+        CollectionModel::from_texts(&corpus.titles, corpus.vocabulary.len())
     }
 
-    /// The model of `texts`, whose words are below `words`.
-    pub(super) fn of(texts: &WordLists, words: usize) -> CollectionModel {
+    /// Creates the model of `texts`, whose words are below `words`.
+    pub(super) fn from_texts(texts: &WordLists, words: usize) -> CollectionModel {
         let mut frequency = vec![0; words];
         for &word in texts.words() {
             frequency[word as usize] += 1;
@@ -37,13 +37,13 @@ impl CollectionModel {
         &self.frequency
     }
 
-    /// The maximum likelihood estimate of P(w|C); 0 for a word that is not in the collection.
+    /// Returns the maximum likelihood estimate of P(w|C); 0 for a word that is not in the collection.
     pub(super) fn probability(&self, word: WordId) -> f64 {
         let count = if word == UNKNOWN { 0 } else { self.frequency[word as usize] };
         f64::from(count) / self.total.max(1) as f64
     }
 
-    /// P(w|D) = (tf(w, D) + μ P(w|C)) / (|D| + μ). `title` may have words that are not in the vocabulary.
+    /// Returns P(w|D) = (tf(w, D) + μ P(w|C)) / (|D| + μ). `title` may have words that are not in the vocabulary.
     pub(super) fn smoothed(&self, word: WordId, title: &[WordId], mu: f64) -> f64 {
         let tf = title.iter().filter(|&&other| other == word).count();
         let denominator = title.len() as f64 + mu;

@@ -15,16 +15,18 @@ mod skip_thought;
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
+mod text_vectors;
 mod topic;
 mod translation;
 mod ulm;
+mod vectors;
 
 use clickvec::Result;
 use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System, SystemRanker};
 
 /// Every system except encoders, those of [`clickvec_eval::ranker::SYSTEMS`] among them, in the order of the papers' tables.
 pub const SYSTEMS: [&System; 14] = {
-    let [bm25, trigram, vectors] = ranker::SYSTEMS;
+    let [bm25, trigram] = ranker::SYSTEMS;
     [
         bm25,
         &ulm::SYSTEM,
@@ -39,15 +41,21 @@ pub const SYSTEMS: [&System; 14] = {
         &doc2vec::SYSTEM,
         &skip_thought::SYSTEM,
         trigram,
-        vectors,
+        &vectors::SYSTEM,
     ]
+};
+
+/// The systems that `clickvec evaluate` trains: those of [`clickvec_eval::ranker::SYSTEMS`], and vectors of other programs.
+pub const COMMON: [&System; 3] = {
+    let [bm25, trigram] = ranker::SYSTEMS;
+    [bm25, trigram, &vectors::SYSTEM]
 };
 
 /// Trains the ranker that `spec` describes, such as `plsa:topics=100,lambda=0.5`, one of [`SYSTEMS`].
 ///
 /// # Errors
 ///
-/// `ErrorKind::Setting` for a spec that is not valid; an error that [`clickvec::Error::is_of_data`] if the corpus is not enough.
+/// `ErrorKind::Setting` for a spec that is not valid; an error that [`clickvec::Error::concerns_data`] if the corpus is not enough.
 pub fn train(spec: &str, corpus: &Corpus) -> Result<Box<dyn SystemRanker>> {
     let spec: RankerSpec = spec.parse()?;
     let system = System::named(&spec.name, &SYSTEMS)?;

@@ -8,10 +8,10 @@ use super::SYSTEMS;
 use clickvec::internals::npy::MAGIC;
 use clickvec_eval::ranker::Corpus;
 
-/// Returns why `spec` cannot be trained on `corpus`: the message without the name of the system.
+/// Returns the reason why `spec` cannot be trained on `corpus`: the message without the name of the system.
 pub(crate) fn fault(spec: &str, corpus: &Corpus) -> String {
     let error = try_train(spec, corpus).err().unwrap_or_else(|| panic!("{spec} is trained"));
-    assert!(error.is_of_data(), "{spec}: {error}");
+    assert!(error.concerns_data(), "{spec}: {error}");
     let system = spec.split(':').next().unwrap_or_default();
     error.to_string().strip_prefix(&format!("{system}: ")).unwrap_or_else(|| panic!("{error}")).to_owned()
 }
@@ -20,7 +20,7 @@ pub(crate) fn fault(spec: &str, corpus: &Corpus) -> String {
 pub(crate) const NO_CLICKS: &str =
     "expected clicked pairs to learn from, found none with a word on both sides; give a click log";
 
-/// An array as NumPy writes it.
+/// Writes an array as NumPy does.
 pub(crate) fn npy(kind: &str, order: &str, shape: &str, version: u8, data: &[u8]) -> Vec<u8> {
     let mut header = format!("{{'descr': '{kind}', 'fortran_order': {order}, 'shape': {shape}, }}");
     let length_bytes = if version == 1 { 2 } else { 4 };

@@ -1,26 +1,27 @@
 //! Tests of several systems together.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use clickvec_eval::internals::fit_weights;
-use clickvec_eval::ranker::{FittedWeights, Fusion, FusionMethod, Ranker};
-use clickvec_eval::{EvaluateOptions, Metric, evaluate};
+use clickvec_eval::{EvaluateOptions, Metric, Scores, judge, score};
+use clickvec_index::FusionMethod;
 
 use super::shop::Shop;
 use super::testing::train;
+use crate::table::fusion::fit::fuse;
+use crate::table::fusion::weights::{FittedWeights, fit_weights};
 
 #[test]
 fn shuffled_weights_rank_worse() {
     let mut shop = Shop::new();
     shop.renamed.queries.truncate(50);
-    let ranker = |spec| -> Arc<dyn Ranker> { Arc::from(train(spec, &shop.corpus) as Box<dyn Ranker>) };
     // BM25 does not know other names for the same thing; LSA does.
-    let members = [ranker("bm25"), ranker("lsa:dimensions=35"), ranker("ulm")];
+    let members =
+        ["bm25", "lsa:dimensions=35", "ulm"].map(|spec| score(train(spec, &shop.corpus).as_ref(), &shop.renamed));
     let ndcg = |weights: &[f64]| {
-        let members = members.iter().cloned().zip(weights.iter().copied()).collect();
-        let fusion = Fusion::new("all".to_owned(), members, FusionMethod::MinMax);
-        evaluate(&fusion, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg(3))
+        let fused: Scores = (0..shop.renamed.queries.len())
+            .map(|query| fuse(&members.each_ref().map(|scores| &scores[query][..]), weights, FusionMethod::MinMax))
+            .collect();
+        judge("all", &fused, &shop.renamed, &EvaluateOptions::default()).mean.get(Metric::Ndcg(3))
     };
     let FittedWeights { mut weights, objective } =
         fit_weights(3, &mut |weights| ndcg(weights), &mut |_| ControlFlow::Continue(())).unwrap();

@@ -26,7 +26,7 @@ pub struct BaselineComparison {
     pub minimum_detectable: Option<f64>,
 }
 
-/// All tests of every other system against the one at `base`, for each of [`Metric::NDCG`].
+/// Tests every other system against the one at `base`, for each of [`Metric::NDCG`].
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub(super) fn compare_with(
     Ok(all)
 }
 
-/// The confidence intervals of a system's means, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
+/// Computes the confidence intervals of a system's means, at [`CONFIDENCE`], for each of [`Metric::NDCG`].
 pub(super) fn confidence_intervals(evaluation: &Evaluation, resampling: &Resampling) -> [Interval; 3] {
     Metric::NDCG.map(|metric| bootstrap_mean(&evaluation.values(metric), CONFIDENCE, resampling))
 }

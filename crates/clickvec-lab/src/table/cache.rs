@@ -35,7 +35,8 @@ pub(super) struct Cache {
     _lock: File,
 }
 
-/// Refuses a folder of something else, whose files would be mixed with those of the table. `lock` is what every table has left.
+/// Refuses a folder of something else, whose files would be mixed with those of the table. `lock` is a file that every table
+/// leaves.
 fn refuse_others(folder: &Path, lock: &Path) -> Result<()> {
     let other = folder.read_dir().ok().and_then(|mut entries| entries.next()?.ok());
     match other {
@@ -67,7 +68,7 @@ struct Hashed {
 type Stamp = (PathBuf, u64, SystemTime);
 
 impl Cache {
-    /// The cache in a folder, which is created if needed and kept from other processes. `program` is the file of this
+    /// Opens the cache in a folder, which is created if needed and locked against other processes. `program` is the file of this
     /// program.
     pub(super) fn open(folder: &Path, program: &Path) -> Result<Cache> {
         let (models, path) = (folder.join("models"), folder.join("lock"));
@@ -98,8 +99,8 @@ impl Cache {
         Ok(cache)
     }
 
-    /// The hash of a file's bytes, or of the files in a folder in the order of their names. Later calls return the
-    /// first hash; see [`Cache::refuse_changed`].
+    /// Returns the hash of a file's bytes, or of the files in a folder in the order of their names. Later calls return the first
+    /// hash; see [`Cache::refuse_changed`].
     pub(super) fn hash_of(&mut self, path: &Path) -> Result<String> {
         if let Some(known) = self.hashes.get(path) {
             return Ok(known.hash.clone());
@@ -123,7 +124,7 @@ impl Cache {
         Ok(())
     }
 
-    /// The file itself, or all files in and below a folder except for the cache's own.
+    /// Lists the file itself, or all files in and below a folder except for the cache's own.
     fn files_of(&self, path: &Path) -> Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         if path.is_dir() {
@@ -135,7 +136,7 @@ impl Cache {
         Ok(files)
     }
 
-    /// The name of what depends on the program, on files, each with its role, and on `more`.
+    /// Returns the name of a result that depends on the program, on files, each with its role, and on `more`.
     pub(super) fn key(&mut self, files: &[(&str, Option<&Path>)], more: &[&str]) -> Result<String> {
         let mut text = self.program.clone();
         for (role, file) in files {
@@ -150,14 +151,14 @@ impl Cache {
         Ok(format!("{:032x}", xxh3_128(text.as_bytes())))
     }
 
-    /// The path of the model with this name.
+    /// Returns the path of the model with this name.
     pub(super) fn model(&self, key: &str) -> PathBuf {
         self.folder.join("models").join(format!("{key}.safetensors"))
     }
 
-    /// Whether the file of this name is the result of its training, as far as can be told without loading it.
-    /// Otherwise it is removed, to be made again: because it is damaged, or because its table was killed before it
-    /// could check that its inputs had not changed.
+    /// Returns whether the file of this name is the result of its training, as far as can be seen without loading it. Otherwise
+    /// it is removed, to be made again: because it is damaged, or because its table was killed before it could check that its
+    /// inputs had not changed.
     fn has_model(&mut self, key: &str) -> Result<bool> {
         let path = self.model(key);
         if !path.exists() {
@@ -174,14 +175,14 @@ impl Cache {
         Ok(false)
     }
 
-    /// The result of `load` for the file of this name, if it is whole. A damaged file is removed, to be made again.
+    /// Loads the file of this name with `load`, if it is whole. A damaged file is removed, to be made again.
     pub(super) fn load<T>(&mut self, key: &str, load: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
         if !self.has_model(key)? {
             return Ok(None);
         }
         match load(&self.model(key)) {
             Ok(loaded) => Ok(Some(loaded)),
-            Err(error) if error.kind().is_of_contents() => {
+            Err(error) if error.kind().concerns_contents() => {
                 self.discard_model(key)?;
                 Ok(None)
             }
@@ -189,7 +190,7 @@ impl Cache {
         }
     }
 
-    /// The model with this name, if there is one.
+    /// Loads the model with this name, if there is one.
     pub(super) fn load_model(&mut self, key: &str) -> Result<Option<Model>> {
         self.load(key, Model::load)
     }
@@ -200,7 +201,7 @@ impl Cache {
         self.remove_model(key)
     }
 
-    /// The files that were found damaged since the last call.
+    /// Takes the files that were found damaged since the last call.
     pub(super) fn take_damaged(&mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.damaged)
     }
@@ -223,7 +224,7 @@ impl Cache {
         self.folder.join(format!("{key}.json"))
     }
 
-    /// The finished point with this name, if there is one and it fits the judgments. A damaged one is made again.
+    /// Returns the finished point with this name, if there is one and it fits the judgments. A damaged one is made again.
     pub(super) fn get(&mut self, key: &str, judgments: &Judgments) -> Option<Point> {
         let point: Point = self.read(&self.file(key))?;
         let fits = point.scores.len() == judgments.queries.len()
@@ -231,7 +232,7 @@ impl Cache {
         fits.then_some(point)
     }
 
-    /// What is known of the training of the model with this name.
+    /// Returns the facts of the training of the model with this name.
     pub(super) fn training(&mut self, key: &str) -> TrainingFacts {
         self.read(&self.model(key).with_extension("json")).unwrap_or_default()
     }
@@ -252,7 +253,7 @@ impl Cache {
         write(&self.file(key), point)
     }
 
-    /// Reads what [`write`] wrote. `None` if there is no such file, or if it is damaged, which is noted.
+    /// Reads a file that [`write`] wrote. `None` if there is no such file, or if it is damaged, which is noted.
     fn read<T: DeserializeOwned>(&mut self, path: &Path) -> Option<T> {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
@@ -279,14 +280,14 @@ fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     files::write_bytes_atomically(path, format!("{HEAD}{checksum:032x}{MIDDLE}{value}{TAIL}").as_bytes())
 }
 
-/// The value written by [`write`], if its checksum is right.
+/// Checks a value written by [`write`], and returns it if its checksum is right.
 fn checked(bytes: &[u8]) -> Option<&[u8]> {
     let (checksum, rest) = bytes.strip_prefix(HEAD.as_bytes())?.split_at_checked(32)?;
     let value = rest.strip_prefix(MIDDLE.as_bytes())?.strip_suffix(TAIL.as_bytes())?;
     (checksum == format!("{:032x}", xxh3_128(value)).as_bytes()).then_some(value)
 }
 
-/// Removes what killed processes left in a folder that no process is writing to. Whatever cannot be removed stays.
+/// Removes the files of killed processes in a folder that no process is writing to. Files that cannot be removed stay.
 fn remove_temporary(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -296,7 +297,7 @@ fn remove_temporary(folder: &Path) {
     }
 }
 
-/// The stamp of each file.
+/// Returns the stamp of each file.
 pub(super) fn stamps(files: &[PathBuf]) -> Result<Vec<Stamp>> {
     let stamp = |file: &PathBuf| -> std::io::Result<Stamp> {
         let metadata = file.metadata()?;

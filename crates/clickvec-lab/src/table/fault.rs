@@ -19,9 +19,9 @@ impl From<Error> for Fault {
 }
 
 impl Fault {
-    /// A fault of the row, if it lies in what the row learns from, as on any other machine too.
+    /// Classifies an error of training: a fault of the row, if it lies in the row's data, as on any other machine too.
     pub(super) fn from_training(error: Error) -> Fault {
-        if error.is_of_data() { Fault::Row(error) } else { Fault::Table(error) }
+        if error.concerns_data() { Fault::Row(error) } else { Fault::Table(error) }
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Field {
     pub(super) judgments: Judgments,
 }
 
-/// The other columns of the rows, each once.
+/// Reads the other columns of the rows, each once.
 pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
     let mut fields: Vec<Field> = Vec::new();
     for name in plan.entries.iter().filter_map(|entry| entry.other_field(&plan.data)) {
@@ -44,14 +44,14 @@ pub(super) fn fields(plan: &Plan, judgments: &Judgments) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// A query whose judged titles differ, and how many it has in either.
+/// A query whose judged titles differ, and the number of them in either.
 struct Difference<'a> {
     query: &'a str,
     titles: usize,
     found: usize,
 }
 
-/// The first query whose judged titles differ in their number or their grades.
+/// Returns the first query whose judged titles differ in their number or their grades.
 fn difference<'a>(one: &'a Judgments, other: &'a Judgments) -> Option<Difference<'a>> {
     let grades = |judgments: &Judgments, position: usize| -> Option<(String, Vec<u8>)> {
         let query = judgments.queries.get(position)?;

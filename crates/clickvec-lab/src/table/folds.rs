@@ -16,8 +16,8 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// `count` folds of nearly equal size. Queries with the same words are in the same fold. The folds depend on the
-    /// words and `seed` only, not on the order of the file.
+    /// Divides the queries into `count` folds of nearly equal size. Queries with the same words are in the same fold. The folds
+    /// depend on the words and `seed` only, not on the order of the file.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -41,23 +41,23 @@ impl Folds {
         Folds { of: queries.iter().map(|text| fold(text)).collect(), count, texts: texts.len() }
     }
 
-    /// The number of folds.
+    /// Returns the number of folds.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The number of queries with different words. If there are fewer than folds, some folds are empty.
+    /// Returns the number of queries with different words. If there are fewer than folds, some folds are empty.
     pub fn texts(&self) -> usize {
         self.texts
     }
 
-    /// The fold of each query.
+    /// Returns the fold of each query.
     pub fn numbers(&self) -> &[usize] {
         &self.of
     }
 
-    /// Whether `query` helps to choose the parameters for `fold`: any query of another fold, or every query if there
-    /// is only one fold.
+    /// Returns whether `query` helps to choose the parameters for `fold`: any query of another fold, or every query if there is
+    /// only one fold.
     pub fn chooses(&self, query: usize, fold: usize) -> bool {
         self.count == 1 || self.of[query] != fold
     }
@@ -72,8 +72,8 @@ pub(super) struct CrossValidated {
     pub evaluation: Evaluation,
 }
 
-/// The result of judging each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the other folds;
-/// of equals, the first. `candidates` are evaluations of one system with different parameters on the same queries.
+/// Judges each fold with the candidate that has the best mean of NDCG@1, @3 and @10 on the other folds; of equals, the first.
+/// `candidates` are evaluations of one system with different parameters on the same queries.
 ///
 /// # Panics
 /// If there is no candidate, or the queries of one differ from those of `folds`.
@@ -93,7 +93,7 @@ pub(super) fn cross_validate(name: &str, candidates: &[Evaluation], folds: &Fold
     CrossValidated { chosen, evaluation }
 }
 
-/// The mean [`Metrics::objective`] over the queries that help to choose for `fold`.
+/// Returns the mean [`Metrics::objective`] over the queries that help to choose for `fold`.
 fn mean_objective(candidate: &Evaluation, folds: &Folds, fold: usize) -> f64 {
     assert_eq!(candidate.queries.len(), folds.of.len(), "{}: other queries", candidate.name);
     let chosen = candidate.queries.iter().enumerate().filter(|&(query, _)| folds.chooses(query, fold));
@@ -116,7 +116,7 @@ mod tests {
         Judgments { queries: (0..queries).map(query).collect(), ..Judgments::default() }
     }
 
-    /// A system that is right on the queries for which `right` is true.
+    /// Creates a system that is right on the queries for which `right` is true.
     fn evaluation(judgments: &Judgments, right: impl Fn(usize) -> bool) -> Evaluation {
         let score = |query: usize| if right(query) { vec![1.0, 0.0] } else { vec![0.0, 1.0] };
         let scores: Vec<Vec<f64>> = (0..judgments.queries.len()).map(score).collect();

@@ -1,4 +1,4 @@
-//! What the rows of a table find among all titles of the collection.
+//! Searches of all titles of the collection by the rows of a table.
 
 use clickvec::index::Hit;
 use clickvec_eval::ranker::Ranker;
@@ -8,7 +8,7 @@ use clickvec_tables::Result;
 /// The number of titles that a row finds for each query.
 pub(super) const DEPTH: usize = 100;
 
-/// What one system finds for each query, best first: the position of a title and the bits of its score.
+/// The titles that one system finds for each query, best first: the position of a title and the bits of its score.
 pub(super) type Found = Vec<Vec<(u32, u32)>>;
 
 /// The search of all titles by a row.
@@ -24,12 +24,12 @@ impl Full {
     /// The metrics.
     pub const METRICS: [Metric; 2] = [Metric::Ndcg(10), Metric::Recall(DEPTH as u32)];
 
-    /// The standard deviation of a metric's mean over the seeds; `None` with a single seed.
+    /// Returns the standard deviation of a metric's mean over the seeds; `None` with a single seed.
     pub fn spread(&self, metric: Metric) -> Option<f64> {
         super::seeds::deviation(self.seeds.iter().map(|seed| seed.get(metric)))
     }
 
-    /// `runs` has the lists of each seed.
+    /// Judges the lists of each seed in `runs`.
     pub(super) fn judged(name: &str, set: &Collection, runs: Vec<Vec<Vec<Hit>>>, options: &EvaluateOptions) -> Full {
         let task = set.task(&set.queries);
         let judge = |lists| task.judge(name, &Answers::Lists(lists), &Full::METRICS, options);
@@ -43,7 +43,7 @@ impl Full {
     }
 }
 
-/// What a ranker finds in the collection.
+/// Searches the collection with a ranker.
 pub(super) fn search(set: &Collection, ranker: &dyn Ranker) -> Result<Found> {
     let answers = set.task(&set.queries).answers(ranker, DEPTH, &mut |_| ())?;
     Ok(answers.lists().iter().map(|hits| pack(hits)).collect())

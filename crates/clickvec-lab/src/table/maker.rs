@@ -8,6 +8,7 @@ use super::fault::{self, Fault};
 use super::fields::{Field, fields};
 use super::folds::{CrossValidated, Folds, cross_validate};
 use super::full::{DEPTH, Full, pack, search, unpack};
+use super::processor::ProcessorClock;
 use super::seeds::mean_over;
 use super::{
     Data, Entry, Event, Judged, Options, Plan, Point, Row, Searched, Source, Table, TrainingFacts, Watch, tell,
@@ -23,7 +24,7 @@ use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error as Shared, ErrorKind, files};
 use clickvec_tables::{Error, Result};
 
-/// What rows are made of and judged by.
+/// The inputs of the rows, and the cache.
 pub(super) struct Maker<'a> {
     pub(super) plan: &'a Plan,
     pub(super) judgments: &'a Judgments,
@@ -37,15 +38,15 @@ pub(super) struct Maker<'a> {
     pub(super) corpora: Vec<Option<Corpus>>,
     /// The collection: the one that was named, or that of the judged titles.
     pub(super) titles: Option<PathBuf>,
-    /// The collection that every row searches, if that is asked for.
+    /// The collection that every row searches, if the plan searches it.
     pub(super) collection: Option<Collection>,
 }
 
 /// The points that a row is chosen from.
 pub(super) struct Points {
-    /// For each point, that of each seed; what has no seed is made once.
+    /// For each point, that of each seed; a point without a seed is made once.
     pub(super) points: Vec<Vec<Point>>,
-    /// Whether there is one point for each fold, so that nothing is left to choose.
+    /// Whether there is one point for each fold, so that there is nothing to choose.
     pub(super) by_fold: bool,
 }
 
@@ -73,7 +74,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
     for file in &judged_files {
         cache.hash_of(file)?;
     }
-    // Make sure that what was read is what was hashed.
+    // Make sure that the files read are those that were hashed.
     if stamps(&judged_files)? != before {
         return Err(changed(&plan.data.judged));
     }
@@ -116,7 +117,7 @@ pub(super) fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) ->
 fn collection(titles: &Path, plan: &Plan, set: &eval::TestSet, cache: &mut Cache) -> Result<Collection> {
     cache.hash_of(titles)?;
     let read = clickvec::tables::read_titles(titles, &plan.data.field)?;
-    // Make sure that what was read is what was hashed.
+    // Make sure that the files read are those that were hashed.
     cache.refuse_changed(&[("titles", Some(titles))])?;
     let searched = Collection::new(&set.judgments, set.title_ids, read.titles)?;
     if searched.missing.count >= searched.judged {
@@ -257,17 +258,18 @@ impl Maker<'_> {
             let CrossValidated { chosen, evaluation } = cross_validate(name, &candidates, self.folds);
             (chosen, evaluation)
         };
-        // What has no seed is the same for each.
+        // A point without a seed is the same for each.
         let count = points.iter().map(Vec::len).max().unwrap_or(1);
         let last = |seed: usize, of: usize| seed.min(of - 1);
-        let seeds = (0..count).map(|seed| {
+        let by_seed = (0..count).map(|seed| {
             let metrics = of.iter().enumerate().map(|(query, &fold)| {
                 let runs = &runs[chosen[fold]];
-                &runs[last(seed, runs.len())].queries[query].metrics
+                runs[last(seed, runs.len())].queries[query].metrics.clone()
             });
-            Metrics::mean(metrics)
+            metrics.collect()
         });
-        let seeds = seeds.collect();
+        let by_seed: Vec<Vec<Metrics>> = by_seed.collect();
+        let seeds = by_seed.iter().map(Metrics::mean).collect();
         let full = self.collection.as_ref().map(|set| {
             let lists = (0..count).map(|seed| {
                 let list = |(query, &fold): (usize, &usize)| {
@@ -287,10 +289,10 @@ impl Maker<'_> {
                 (seeds.next().unwrap_or_else(|| unreachable!("a point has a seed or more")), seeds.collect())
             })
             .unzip();
-        Judged { points, others, chosen, evaluation, seeds, scores, full, by_fold }
+        Judged { points, others, chosen, evaluation, seeds, by_seed, scores, full, by_fold }
     }
 
-    /// The point of an existing file.
+    /// Makes the point of an existing file.
     fn file(&mut self, path: &Path) -> Result<Points> {
         let judged = self.plan.data.judged_files();
         let files: Vec<_> = named("judged", &judged).chain([("model", Some(path))]).collect();
@@ -314,7 +316,7 @@ impl Maker<'_> {
         Ok(Points { points: vec![vec![point]], by_fold: false })
     }
 
-    /// The point of a run. It is not kept: reading it again is quick, and its scores may be infinite.
+    /// Makes the point of a run. It is not stored: reading it again is quick, and its scores may be infinite.
     fn run(&mut self, row: &str, path: &Path, watch: &mut Watch<'_>) -> Result<Points> {
         let run = Run::read(path)?;
         let (answers, score_seconds) = timed(|| run.answers(Task::Judged(self.judgments), DEPTH));
@@ -331,7 +333,7 @@ impl Maker<'_> {
         Ok(Points { points: vec![vec![point]], by_fold: false })
     }
 
-    /// The finished point with this name, if there is one and it fits the judgments and the collection.
+    /// Returns the finished point with this name, if there is one and it fits the judgments and the collection.
     pub(super) fn finished(&mut self, key: &str) -> Option<Point> {
         let point = self.cache.get(key, self.judgments)?;
         let fits = match &self.collection {
@@ -344,27 +346,27 @@ impl Maker<'_> {
         fits.then_some(point)
     }
 
-    /// What a ranker finds among all titles, if that is asked for.
+    /// Searches all titles with a ranker, if the plan searches them.
     fn found(&self, ranker: &dyn Ranker) -> Result<super::full::Found> {
         self.collection.as_ref().map_or_else(|| Ok(Vec::new()), |set| search(set, ranker))
     }
 
-    /// The name of scores, and of what was found, that depend on these files and on `more`.
+    /// Returns the name of scores and hits that depend on these files and on `more`.
     pub(super) fn scores_key(&mut self, files: &[(&str, Option<&Path>)], more: &[&str]) -> Result<String> {
         let titles = self.titles.clone().filter(|_| self.collection.is_some());
         let files: Vec<_> = files.iter().copied().chain([("searched titles", titles.as_deref())]).collect();
         Ok(format!("{}-scores", self.cache.key(&files, more)?))
     }
 
-    /// The files of the table.
+    /// Returns the files of the table.
     pub(super) fn data(&self) -> &Data {
         &self.plan.data
     }
 }
 
 impl Maker<'_> {
-    /// The point of a ranker: its scores of the judged titles, which are kept under `name`, and how it was trained, which is
-    /// under `key`.
+    /// Makes the point of a ranker: its scores of the judged titles, which are stored under `name`, and the facts of its
+    /// training, which are under `key`.
     pub(super) fn point(&mut self, name: &str, key: &str, parameters: String, ranker: &dyn Ranker) -> Result<Point> {
         let (scores, score_seconds) = timed(|| eval::score(ranker, self.judgments));
         let training = self.cache.training(key);
@@ -375,10 +377,11 @@ impl Maker<'_> {
     }
 }
 
+/// Does the work, and measures the seconds of processor time that it takes.
 pub(super) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let began = std::time::Instant::now();
+    let clock = ProcessorClock::start();
     let done = work();
-    (done, began.elapsed().as_secs_f64())
+    (done, clock.seconds())
 }
 
 fn size_of(path: &Path) -> u64 {
@@ -399,7 +402,7 @@ fn in_row(name: &str, error: Error) -> Error {
 pub(super) struct Refused(Vec<Error>);
 
 impl Refused {
-    /// The value; `None` if the error concerns only this point.
+    /// Returns the value; `None` if the error concerns only this point.
     pub(super) fn or<T>(&mut self, result: Result<T, Fault>) -> Result<Option<T>, Fault> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -411,7 +414,7 @@ impl Refused {
         }
     }
 
-    /// The points that could be trained, if there are any.
+    /// Returns the points that could be trained, if there are any.
     pub(super) fn points(self, row: &str, points: Vec<Vec<Point>>, watch: &mut Watch<'_>) -> Result<Points, Fault> {
         let mut refused = self.0.into_iter();
         if points.is_empty()

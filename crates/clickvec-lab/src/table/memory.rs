@@ -18,7 +18,7 @@ pub(super) struct PeakMemory {
 }
 
 impl PeakMemory {
-    /// A measurement that begins now; `None` if the system does not report memory.
+    /// Begins a measurement; `None` if the system does not report memory.
     pub(super) fn begin() -> Option<PeakMemory> {
         let before = anonymous_bytes()?;
         let (peak, done) = (Arc::new(AtomicU64::new(before)), Arc::new(AtomicBool::new(false)));
@@ -32,7 +32,7 @@ impl PeakMemory {
         Some(PeakMemory { before, peak, done, watcher: Some(watcher.ok()?) })
     }
 
-    /// The largest growth since the start, in bytes.
+    /// Returns the largest growth since the start, in bytes.
     pub(super) fn gained(&self) -> u64 {
         let now = anonymous_bytes().unwrap_or(0);
         self.peak.load(Ordering::Relaxed).max(now).saturating_sub(self.before)

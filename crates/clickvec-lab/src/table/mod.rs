@@ -10,11 +10,12 @@ mod fault;
 mod fields;
 mod folds;
 mod full;
-mod fusion;
+pub(crate) mod fusion;
 mod maker;
 mod memory;
 mod models;
 mod plan;
+mod processor;
 mod rankers;
 pub mod report;
 mod resampling;
@@ -33,7 +34,7 @@ pub use self::folds::Folds;
 pub use self::full::Full;
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::resampling::{Interval, RandomizationTest, Resampling};
-pub use self::statistics::Statistics;
+pub use self::statistics::{CrossedComparison, Statistics};
 use clickvec::train;
 use clickvec_eval::ranker::{self, VectorCoverage};
 use clickvec_eval::{Evaluation, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
@@ -91,25 +92,25 @@ pub enum Event<'a> {
         /// The reason.
         reason: &'a Error,
     },
-    /// What a run lacks of the judged queries and titles.
+    /// The judged queries and titles that a run lacks.
     RunCoverage {
         /// The row.
         row: &'a str,
-        /// What it lacks.
+        /// The coverage.
         coverage: RunCoverage,
     },
-    /// What a table of vectors lacks of the judged texts.
+    /// The judged texts that a table of vectors lacks.
     VectorCoverage {
         /// The row.
         row: &'a str,
-        /// What it lacks.
+        /// The coverage.
         coverage: VectorCoverage,
     },
     /// A row is finished, or left out.
     RowDone,
 }
 
-/// A receiver of events, which may break. Work that is finished by then is kept.
+/// A receiver of events, which may break. Finished work is then stored.
 pub type Watch<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 
 /// A finished table.
@@ -156,11 +157,13 @@ pub struct Judged {
     pub evaluation: Evaluation,
     /// The mean over the queries for each seed.
     pub seeds: Vec<Metrics>,
+    /// For each seed, the metrics of each query.
+    pub by_seed: Vec<Vec<Metrics>>,
     /// The scores of each query's titles with the point of its fold, with the first seed.
     pub scores: Scores,
-    /// How the row searches all titles, if that is asked for.
+    /// The row's search of all titles, if the plan searches them.
     pub full: Option<Full>,
-    /// Whether there is a point for each fold. Then nothing was chosen among them, only in their members.
+    /// Whether there is a point for each fold. Then only their members were chosen.
     pub by_fold: bool,
 }
 
@@ -173,40 +176,40 @@ pub struct Point {
     pub scores: Scores,
     /// The training of its model, which other points may use too.
     pub training: TrainingFacts,
-    /// The seconds that scoring took.
+    /// The seconds of processor time that scoring took.
     pub score_seconds: f64,
     /// The bytes of the system on disk.
     pub bytes: u64,
-    /// What it finds among all titles, if that is asked for.
+    /// The hits among all titles, if the plan searches them.
     found: full::Found,
 }
 
 /// Facts about the training of a model.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TrainingFacts {
-    /// The seconds of training, over all runs if it was interrupted.
+    /// The seconds of processor time of training, over all runs if it was interrupted.
     pub seconds: f64,
     /// The mean loss of a pair in each epoch, if there are epochs.
     pub losses: Vec<f64>,
-    /// The largest growth of the process's anonymous memory meanwhile, if the system reports it (Linux). Memory that
-    /// the allocator still held from an earlier row, and used again, does not count.
+    /// The largest growth of the process's anonymous memory meanwhile, if the system reports it (Linux). Memory that the
+    /// allocator still held from an earlier row, and reused, does not count.
     pub peak_bytes: Option<u64>,
     /// The fingerprint of the resulting file, set once the input files were seen not to have changed.
     fingerprint: Option<String>,
 }
 
 impl Judged {
-    /// The points that are used on some fold, of all seeds.
+    /// Returns the points that are used on some fold, of all seeds.
     pub fn chosen(&self) -> impl Iterator<Item = &Point> {
         self.chosen.iter().flat_map(|&position| std::iter::once(&self.points[position]).chain(&self.others[position]))
     }
 
-    /// The standard deviation of a metric's mean over the seeds; `None` with a single seed.
+    /// Returns the standard deviation of a metric's mean over the seeds; `None` with a single seed.
     pub fn spread(&self, metric: Metric) -> Option<f64> {
         seeds::deviation(self.seeds.iter().map(|mean| mean.get(metric)))
     }
 
-    /// The point at `position` for a seed, counted from 0. What has no seed is the same for all.
+    /// Returns the point at `position` for a seed, counted from 0. A point without a seed is the same for all.
     fn point(&self, position: usize, seed: usize) -> &Point {
         match seed.checked_sub(1) {
             Some(other) => self.others[position].get(other).unwrap_or(&self.points[position]),
@@ -214,23 +217,23 @@ impl Judged {
         }
     }
 
-    /// The seconds of the longest training among the chosen points.
+    /// Returns the seconds of processor time of the longest training among the chosen points.
     pub fn train_seconds(&self) -> f64 {
         self.chosen().map(|point| point.training.seconds).fold(0.0, f64::max)
     }
 
-    /// The size of the largest chosen point.
+    /// Returns the size of the largest chosen point.
     pub fn bytes(&self) -> u64 {
         self.chosen().map(|point| point.bytes).max().unwrap_or(0)
     }
 
-    /// The most memory that training a chosen point took, as far as is known.
+    /// Returns the most memory that training a chosen point took, as far as is known.
     pub fn peak_bytes(&self) -> Option<u64> {
         self.chosen().filter_map(|point| point.training.peak_bytes).max()
     }
 }
 
-/// The table of a plan, or what is left of it. A system that cannot be trained on this data has a row that says why.
+/// Makes the table of a plan, or the rest of it. A system that cannot be trained on this data has a row with the reason.
 ///
 /// # Errors
 ///
@@ -238,6 +241,16 @@ impl Judged {
 /// breaks; the errors of reading and writing files.
 pub fn make(plan: &Plan, options: &Options<'_>, watch: &mut Watch<'_>) -> Result<Table> {
     maker::make(plan, options, watch)
+}
+
+/// Returns the size of all files in a folder. What cannot be read counts as nothing.
+pub fn size_of(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_of(&entry.path()),
+        metadata => metadata.map_or(0, |metadata| metadata.len()),
+    };
+    entries.map(size).sum()
 }
 
 /// Reports an event; `ErrorKind::Interrupted` if the receiver breaks.

@@ -3,12 +3,12 @@
 use clickvec::tables::Titles;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::Instant;
 
 use super::fault::{Fault, within};
 use super::maker::{Maker, Points, Refused, named};
 use super::memory::PeakMemory;
 use super::plan::Training;
+use super::processor::ProcessorClock;
 use super::{Event, Point, TrainingFacts, Watch};
 use clickvec::model::Model;
 use clickvec::train::ClickSource;
@@ -59,7 +59,7 @@ impl Maker<'_> {
         refused.points(row, points, watch)
     }
 
-    /// The point of a training with this seed.
+    /// Makes the point of a training with this seed.
     fn train_seed(&mut self, training: &Training, seed: u64, watch: &mut Watch<'_>) -> Result<Point, Fault> {
         let data = self.data().clone();
         let (clicks, judged) = (data.clicks.as_deref(), data.judged_files());
@@ -67,7 +67,7 @@ impl Maker<'_> {
         let settings = serde_json::to_string(&config).unwrap_or_else(|_| format!("{config:?}"));
         let validation =
             training.validation.as_ref().map_or_else(Vec::new, |of| files_of_test_set(&of.test_set(&data.field)));
-        // A model does not depend on what it is judged by.
+        // A model does not depend on the judgments.
         let learnt = training.files();
         let files: Vec<_> = [("clicks", clicks)]
             .into_iter()
@@ -122,7 +122,7 @@ impl Maker<'_> {
         let once = Once { training, config, clicks, validation: judgments.as_ref() };
         match self.train_once(&once, key, watch) {
             // The checkpoint is damaged. Without it training begins again.
-            Err(fault) if is_of_checkpoint(&fault, &self.cache.model(key)) => {
+            Err(fault) if concerns_checkpoint(&fault, &self.cache.model(key)) => {
                 self.cache.discard_model(key)?;
                 self.tell_damaged(watch)?;
                 self.train_once(&once, key, watch).map_err(classified)
@@ -156,10 +156,10 @@ impl Maker<'_> {
         };
         // Add what earlier, interrupted runs did.
         let mut facts = TrainingFacts { fingerprint: None, ..self.cache.training(key) };
-        let (before, began, memory) = (facts.seconds, Instant::now(), PeakMemory::begin());
+        let (before, clock, memory) = (facts.seconds, ProcessorClock::start(), PeakMemory::begin());
         let mut failed = None;
         let update = |facts: &mut TrainingFacts| {
-            facts.seconds = before + began.elapsed().as_secs_f64();
+            facts.seconds = before + clock.seconds();
             facts.peak_bytes = memory.as_ref().map(PeakMemory::gained).max(facts.peak_bytes);
         };
         let cache = &self.cache;
@@ -186,13 +186,13 @@ impl Maker<'_> {
     }
 }
 
-/// Whether the fault would occur on any other machine too. Then the table goes on without the row.
+/// Returns whether the fault would occur on any other machine too. Then the table goes on without the row.
 fn is_trainings_own(fault: &Error) -> bool {
     use ErrorKind::{Empty, Malformed, Mismatch, NotFinite, Setting};
     matches!(fault.kind(), Setting | Malformed | Empty | Mismatch | NotFinite)
 }
 
-fn is_of_checkpoint(fault: &Error, model: &Path) -> bool {
-    let path = fault.path().filter(|_| fault.kind().is_of_contents());
+fn concerns_checkpoint(fault: &Error, model: &Path) -> bool {
+    let path = fault.path().filter(|_| fault.kind().concerns_contents());
     path.is_some_and(|path| written_paths(model).iter().any(|written| written == path))
 }

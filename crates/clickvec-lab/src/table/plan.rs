@@ -8,10 +8,11 @@ use super::fault::{plan, within};
 use crate::systems::SYSTEMS;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::train::{Teacher, TrainConfig, Weighting};
-use clickvec_eval::TestSetFiles;
-use clickvec_eval::files_of_test_set;
-use clickvec_eval::ranker::{FusionMethod, RankerSpec, System};
+use clickvec_eval::ranker::{RankerSpec, System};
+use clickvec_eval::{Overlap, TestSetFiles, files_of_test_set, overlap, read_test_set};
+use clickvec_index::FusionMethod;
 use clickvec_tables::Result;
+use clickvec_tables::files::is_stream;
 use clickvec_tables::shown::shortened;
 
 /// The largest number of folds.
@@ -19,7 +20,7 @@ const MOST_FOLDS: usize = 100;
 /// The largest number of seeds.
 const MOST_SEEDS: usize = 100;
 
-/// A plan: the rows, what they learn from, and what they are judged by.
+/// A plan: the rows, their training data, and the judgments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The files.
@@ -28,8 +29,8 @@ pub struct Plan {
     pub folds: usize,
     /// The seed that assigns queries to folds.
     pub seed: u64,
-    /// How often each model is trained, each time with the next seed, unless its row says otherwise. A query's figures are the means
-    /// over the seeds.
+    /// The number of trainings of each model, each with the next seed, unless its row says otherwise. A query's figures are the
+    /// means over the seeds.
     pub seeds: usize,
     /// Whether each row also searches the whole collection.
     pub full: bool,
@@ -50,7 +51,7 @@ pub struct Data {
     pub titles: Option<PathBuf>,
     /// The column with the texts that are ranked.
     pub field: String,
-    /// How the log's `count` column weights a pair for rankers. Models have settings of their own.
+    /// The weighting of a pair by the log's `count` column, for rankers. Models have settings of their own.
     pub weighting: Weighting,
 }
 
@@ -61,15 +62,15 @@ pub struct Entry {
     pub name: String,
     /// The column that this row learns from and scores, if it is another than the table's.
     pub field: Option<String>,
-    /// How often the row is trained, each time with the next seed. If not given, a model is trained as often as the plan says,
-    /// and a ranker once.
+    /// The number of trainings of the row, each with the next seed. By default a model is trained as often as the plan says, and
+    /// a ranker once.
     pub seeds: Option<usize>,
     /// The source of its scores.
     pub source: Source,
 }
 
 impl Entry {
-    /// Checks that what is trained with several seeds has a seed.
+    /// Checks that rows trained with several seeds have a seed.
     fn check_seeds(&self) -> Result<()> {
         let Some(found) = self.seeds else { return Ok(()) };
         if !(1..=MOST_SEEDS).contains(&found) {
@@ -92,7 +93,7 @@ impl Entry {
         }
     }
 
-    /// The column of the row, if it is another than that of the table.
+    /// Returns the column of the row, if it is another than that of the table.
     pub(super) fn other_field(&self, data: &Data) -> Option<&str> {
         self.field.as_deref().filter(|field| *field != data.field)
     }
@@ -106,7 +107,7 @@ pub enum Source {
     Ranker(Vec<RankerSpec>),
     /// A model to be trained on the click log.
     Model(Vec<Training>),
-    /// An existing model, ranker or fusion.
+    /// An existing model or ranker.
     File(PathBuf),
     /// A TREC run of another program, with the ids of the judged queries and titles.
     Run(PathBuf),
@@ -150,7 +151,8 @@ pub struct Validation {
 }
 
 impl Training {
-    /// The files that it learns from in addition to the clicks, each with its role. The texts of vectors are next to them.
+    /// Returns the files that it is trained on in addition to the clicks, each with its role. The texts of vectors are next to
+    /// them.
     pub(super) fn files(&self) -> Vec<(&'static str, PathBuf)> {
         let titles = self.titles.iter().map(|path| ("learnt titles", path.clone()));
         let init = self.init.iter().map(|path| ("init", path.clone()));
@@ -170,7 +172,7 @@ impl Training {
 }
 
 impl Validation {
-    /// The test set of these files, with the texts of the column `field`.
+    /// Returns the test set of these files, with the texts of the column `field`.
     pub fn test_set<'a>(&'a self, field: &'a str) -> TestSetFiles<'a> {
         let Validation { judged, topics, titles } = self;
         TestSetFiles { judged, topics: topics.as_deref(), titles: titles.as_ref().map(Titles::from), field }
@@ -178,20 +180,31 @@ impl Validation {
 }
 
 impl Data {
-    /// The test set of the table.
+    /// Returns the test set of the table.
     pub fn test_set(&self) -> TestSetFiles<'_> {
         let (topics, titles) = (self.topics.as_deref(), self.titles.as_ref().map(Titles::from));
         TestSetFiles { judged: &self.judged, topics, titles, field: &self.field }
     }
 
-    /// The files of the judged titles.
+    /// Returns the files of the judged titles.
     pub fn judged_files(&self) -> Vec<PathBuf> {
         files_of_test_set(&self.test_set())
     }
 }
 
 impl Plan {
-    /// Every file that the table reads, including those of the rows.
+    /// Returns how many judged queries are also in the click log; `None` without a log, or if a file is a pipe or cannot be read.
+    /// Making the table says what is wrong with it.
+    pub fn overlap(&self) -> Option<Overlap> {
+        let clicks = self.data.clicks.as_ref()?;
+        if is_stream(clicks) || self.data.judged_files().iter().any(|file| is_stream(file)) {
+            return None;
+        }
+        let set = read_test_set(&self.data.test_set()).ok()?;
+        overlap(&set.judgments, clicks, &self.data.field).ok()
+    }
+
+    /// Returns every file that the table reads, including those of the rows.
     pub fn files(&self) -> Vec<PathBuf> {
         let Data { topics, clicks, titles, .. } = &self.data;
         let mut files = self.data.judged_files();

@@ -16,7 +16,7 @@ use clickvec_tables::Result;
 
 /// The files that a ranker depends on.
 struct Inputs<'p> {
-    /// Those of its [`RankerSpec`].
+    /// The files of its [`RankerSpec`].
     spec: &'p [(String, PathBuf)],
     /// All of them.
     all: &'p [(&'p str, Option<&'p Path>)],
@@ -77,7 +77,7 @@ impl Maker<'_> {
             let key = self.cache.key(&files, &training.iter().map(String::as_str).collect::<Vec<_>>())?;
             let training = format!("{}-{key}", system.name);
             if let Some(point) = self.finished(&scores) {
-                // What its vectors lack is said for a kept row too.
+                // The texts that its vectors lack are reported for a stored row too.
                 if !std::mem::replace(&mut has_told, true) && !own.is_empty() {
                     let ranker = self.load_or_train(&training, system, values, &inputs, watch)?;
                     self.tell_coverage(row, ranker.as_ref(), watch)?;
@@ -91,7 +91,7 @@ impl Maker<'_> {
             }
             let Some((_, Some(ranker))) = &mut trained else { continue };
             ranker.tune(values);
-            // One that has none of the texts is left out, whatever its parameters.
+            // A ranker that has none of the texts is left out, whatever its parameters.
             if !std::mem::replace(&mut has_told, true) {
                 self.tell_coverage(row, ranker.as_ref(), watch)?;
             }
@@ -101,11 +101,11 @@ impl Maker<'_> {
         refused.points(row, points, watch)
     }
 
-    /// Tells what a table of vectors lacks of the judged texts.
+    /// Reports the judged texts that a table of vectors lacks.
     fn tell_coverage(&self, row: &str, ranker: &dyn Ranker, watch: &mut Watch<'_>) -> Result<(), Fault> {
         let queries = || self.judgments.queries.iter();
         let titles = queries().flat_map(|query| &query.titles).map(|title| title.text.as_str());
-        let found = VectorCoverage::of(ranker, queries().map(|query| query.text.as_str()), titles);
+        let found = VectorCoverage::count(ranker, queries().map(|query| query.text.as_str()), titles);
         if let Some(coverage) = found.map_err(Fault::from_training)? {
             tell(watch, Event::VectorCoverage { row, coverage })?;
         }
@@ -129,7 +129,7 @@ impl Maker<'_> {
             let (titles, clicks) = (self.titles.as_ref().map(Titles::from), data.clicks.as_deref());
             let read = read_corpus(
                 &CorpusFiles { titles, clicks, field: &data.field, weighting: data.weighting },
-                &[self.judgments],
+                Some(self.judgments),
             )?;
             tell(watch, Event::Corpus(&read))?;
             self.corpus = Some(read.corpus);

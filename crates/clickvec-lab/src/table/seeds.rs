@@ -2,7 +2,7 @@
 
 use clickvec_eval::{Evaluation, Metrics};
 
-/// The mean of each query's metrics over evaluations of the same queries.
+/// Averages each query's metrics over evaluations of the same queries.
 pub(super) fn mean_over(runs: &[Evaluation]) -> Evaluation {
     let mut mean = runs[0].clone();
     if runs.len() > 1 {
@@ -14,7 +14,7 @@ pub(super) fn mean_over(runs: &[Evaluation]) -> Evaluation {
     mean
 }
 
-/// The standard deviation of a value over the seeds; `None` with a single seed.
+/// Returns the standard deviation of a value over the seeds; `None` with a single seed.
 pub(super) fn deviation(values: impl ExactSizeIterator<Item = f64> + Clone) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.clone().sum::<f64>() / count;

@@ -6,8 +6,9 @@ use super::quantity::{Quantity, has_number_or_unit, quantities};
 use serde::Serialize;
 
 use clickvec::internals::text::{Interner, WordId, words};
-use clickvec_eval::is_same;
-use clickvec_eval::{EvaluateOptions, JudgedTitle, Judgments, Metric, Scores, judge};
+use clickvec_eval::ranker::{self, Corpus, Ranker};
+use clickvec_eval::{EvaluateOptions, JudgedTitle, Judgments, Metric, Scores, is_same, judge, score};
+use clickvec_tables::Result;
 
 pub use report::error_report;
 
@@ -66,6 +67,8 @@ const LONG: usize = 6;
 const SPELT: usize = 4;
 /// Words with more letters are no words, and looking at each of their neighbours would take long.
 const LONGEST_SPELT: usize = 64;
+/// The metric by which they are compared.
+const METRIC: Metric = Metric::Ndcg(10);
 /// The lowest grade of a good title.
 const GOOD: u8 = 2;
 
@@ -74,7 +77,7 @@ const GOOD: u8 = 2;
 pub struct Outcome<'a> {
     /// The query.
     pub query: &'a str,
-    /// What makes it hard; never empty.
+    /// The difficulties; never empty.
     pub difficulties: Vec<Difficulty>,
     /// Its words that occur in no known text and are not misspellings.
     pub unseen: Vec<String>,
@@ -116,22 +119,19 @@ impl<'a> From<&'a JudgedTitle> for GradedTitle<'a> {
     }
 }
 
-/// Returns all judged queries that have a title, starting with those on which the model is furthest behind BM25.
-/// `vocabulary` holds the words of all known texts.
+/// Compares a model with a BM25 that reads words as the model does. Returns all judged queries that have a title, starting with those
+/// on which the model is furthest behind. The words of `corpus` are those of all known texts.
 ///
-/// # Panics
+/// # Errors
 ///
-/// If there is not exactly one score for each judged title.
-pub fn outcomes<'a>(
-    judgments: &'a Judgments,
-    model: &Scores,
-    bm25: &Scores,
-    metric: Metric,
-    vocabulary: &Interner,
-) -> Vec<Outcome<'a>> {
+/// Those of training BM25 on `corpus`.
+pub fn outcomes<'a>(judgments: &'a Judgments, corpus: &Corpus, model: &dyn Ranker) -> Result<Vec<Outcome<'a>>> {
+    let bm25 = ranker::train("bm25:stem=0,split=0", corpus)?;
+    let [model, bm25] = [model, &*bm25].map(|ranker| score(ranker, judgments));
+    let vocabulary = &corpus.known_words()?;
     let options = EvaluateOptions::default();
-    let values = |scores: &Scores| judge("system", scores, judgments, &options).values(metric);
-    let (model_values, bm25_values) = (values(model), values(bm25));
+    let values = |scores: &Scores| judge("system", scores, judgments, &options).values(METRIC);
+    let (model_values, bm25_values) = (values(&model), values(&bm25));
     let mut outcomes = Vec::new();
     for (number, query) in judgments.queries.iter().enumerate() {
         if query.titles.is_empty() {
@@ -162,7 +162,7 @@ pub fn outcomes<'a>(
         });
     }
     outcomes.sort_by(|a, b| (a.model - a.bm25).total_cmp(&(b.model - b.bm25)));
-    outcomes
+    Ok(outcomes)
 }
 
 /// Returns the numbers and units of a text.

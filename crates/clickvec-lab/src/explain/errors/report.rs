@@ -1,11 +1,11 @@
 //! The report of the queries on which a model is worse than BM25, grouped by what makes them hard.
 
-use clickvec_eval::{LEAST_DIFFERING, Metric, differing_pairs, paired_t_test};
+use clickvec_eval::{LEAST_DIFFERING, differing_pairs, paired_t_test};
 use clickvec_report::numbers::{difference, probability};
 use clickvec_report::report::{Cell, Column, Report, Table};
 use clickvec_tables::shown::count;
 
-use super::{Difficulty, Outcome, numbers};
+use super::{Difficulty, METRIC, Outcome, numbers};
 
 /// The most examples of a group.
 const EXAMPLES: usize = 3;
@@ -55,7 +55,7 @@ impl Group<'_> {
 }
 
 /// Reports the groups, then the worst queries of each. `learnt_titles` says whether the model has learnt from titles too.
-pub fn error_report(name: &str, outcomes: &[Outcome<'_>], metric: Metric, learnt_titles: bool) -> Report {
+pub fn error_report(name: &str, outcomes: &[Outcome<'_>], learnt_titles: bool) -> Report {
     let groups = groups(outcomes);
     let mut report = Report::default();
     let heads = ["queries", name, "bm25", "difference", "p", "worse than bm25"].map(Column::number);
@@ -74,7 +74,7 @@ pub fn error_report(name: &str, outcomes: &[Outcome<'_>], metric: Metric, learnt
         table.add(cells.map(Cell::from));
     }
     report.table(table);
-    report.note(format!("Mean {} of each group; a query may be in several groups", metric.heading()));
+    report.note(format!("Mean {} of each group; a query may be in several groups", METRIC.heading()));
     report.note("p: paired t-test over the queries of a group, not corrected for the number of groups");
     report
         .note("first: the title that the model ranks first; best: the title with the best grade; each after its grade");
@@ -110,7 +110,7 @@ fn groups<'a>(found: &'a [Outcome<'a>]) -> Vec<Group<'a>> {
     Difficulty::ALL.map(group).into_iter().filter(|group| !group.outcomes.is_empty()).collect()
 }
 
-/// Returns what may help with such queries.
+/// Returns advice for such queries.
 fn advice(difficulty: Difficulty, learnt_titles: bool) -> &'static str {
     match difficulty {
         Difficulty::UnseenWord if learnt_titles => {

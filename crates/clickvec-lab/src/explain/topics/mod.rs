@@ -1,4 +1,4 @@
-//! What each cell is about: the keywords that it collects over many queries (LSTM paper, table III).
+//! The topic of each cell: the keywords that it collects over many queries (LSTM paper, table III).
 
 mod page;
 mod text;
@@ -37,7 +37,7 @@ pub struct QueryTopics {
     pub cells: Vec<Collected>,
 }
 
-/// What a cell collects of a query.
+/// The words that a cell collects from a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Collected {
     /// The cell.
@@ -71,7 +71,7 @@ pub struct CellTopic {
 pub struct CellWord {
     /// The word.
     pub word: String,
-    /// How often the cell collects it.
+    /// The number of times that the cell collects it.
     pub count: usize,
     /// log₂ P(word | cell) / P(word), over everything that cells collect.
     pub information: f64,

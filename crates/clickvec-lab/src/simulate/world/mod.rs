@@ -1,5 +1,5 @@
-//! The world that users live in: what there is, and how people say it. It is read from the files next to this one,
-//! which begin with a description of their format.
+//! The world of the users: its things, and their names among people. It is read from the files next to this one, which begin with
+//! a description of their format.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ impl Pattern {
         Pattern { before: before.to_owned(), after: after.to_owned() }
     }
 
-    /// The text with `inner` in the gap.
+    /// Returns the text with `inner` in the gap.
     pub(super) fn around(&self, inner: &str) -> String {
         [&self.before, inner, &self.after].concat()
     }
@@ -74,13 +74,13 @@ pub(super) struct World {
     pub(super) qualities: Vec<Sayings<Pattern>>,
     pub(super) pages: Vec<Sayings<Pattern>>,
     pub(super) frames: Vec<Frame>,
-    /// Whole titles, with `*` for what they are about and `@` for the site.
+    /// Whole titles, with `*` for their subjects and `@` for the site.
     pub(super) forms: Vec<String>,
     pub(super) extras: Vec<String>,
 }
 
 impl World {
-    /// The world in the files, which are part of the program. A fault in them is a fault of the program, and panics.
+    /// Reads the world from the files, which are part of the program. A fault in them is a fault of the program, and panics.
     pub(super) fn new() -> World {
         let mut world = World {
             topics: Vec::new(),

@@ -1,4 +1,4 @@
-//! What must be true of the files.
+//! Tests of the files.
 
 use std::collections::BTreeSet;
 

@@ -65,19 +65,19 @@ pub(super) struct Dependence {
 
 impl Dependence {
     pub(super) fn new(corpus: &Corpus) -> Result<Dependence, NoRoom> {
-        Dependence::of(corpus.vocabulary.clone(), corpus.titles.clone())
+        Dependence::from_titles(corpus.vocabulary.clone(), corpus.titles.clone())
     }
 
-    /// The model of `titles`, whose words are below the size of the vocabulary.
-    fn of(vocabulary: Interner, titles: WordLists) -> Result<Dependence, NoRoom> {
+    /// Creates the model of `titles`, whose words are below the size of the vocabulary.
+    fn from_titles(vocabulary: Interner, titles: WordLists) -> Result<Dependence, NoRoom> {
         let words = vocabulary.len();
-        let collection = CollectionModel::of(&titles, words);
+        let collection = CollectionModel::from_texts(&titles, words);
         let (ordered, unordered) =
             rayon::join(|| PairCounts::ordered(&titles, words), || PairCounts::unordered(&titles, words));
         Ok(Dependence { vocabulary, titles, collection, ordered: ordered?, unordered: unordered? })
     }
 
-    /// The titles alone: they are smaller than their counts, and counts in the file could contradict them.
+    /// Stores the titles alone: they are smaller than their counts, and counts in the file could contradict them.
     pub(super) fn state(&self) -> RankerState {
         let lengths: Vec<u32> = self.titles.iter().map(|title| title.len() as u32).collect();
         RankerState::default()
@@ -108,10 +108,10 @@ impl Dependence {
             titles.push(title)?;
             rest = others;
         }
-        Ok(Dependence::of(vocabulary, titles)?)
+        Ok(Dependence::from_titles(vocabulary, titles)?)
     }
 
-    /// P(w|C), P(w w'|C) and so on are all relative to the number of words in the collection, as in the paper.
+    /// Divides a count by the number of words in the collection, as in the paper, for P(w|C), P(w w'|C) and so on.
     fn probability(&self, count: u32) -> f64 {
         f64::from(count) / self.titles.words().len().max(1) as f64
     }
@@ -128,8 +128,8 @@ struct Features {
 }
 
 impl Features {
-    /// The features that have a weight and are in the collection, ordered by key. A feature that the query has twice
-    /// gets twice the weight.
+    /// Creates the features that have a weight and are in the collection, ordered by key. A feature that the query has twice gets
+    /// twice the weight.
     fn new(mut found: Vec<((u32, u32), f64)>, background: impl Fn((u32, u32)) -> f64) -> Features {
         found.sort_by_key(|&(key, _)| key);
         let mut features = Features::default();
@@ -149,12 +149,12 @@ impl Features {
         self.keys.binary_search(&key).ok()
     }
 
-    /// Σ w ln(μ P(f|C)).
+    /// Returns Σ w ln(μ P(f|C)).
     fn base(&self) -> f64 {
         self.weights.iter().zip(&self.background).map(|(weight, background)| weight * background.ln()).sum()
     }
 
-    /// The amount that `count` occurrences of feature `i` add to the score.
+    /// Returns the amount that `count` occurrences of feature `i` add to the score.
     fn gain(&self, i: usize, count: u32) -> f64 {
         self.weights[i] * (f64::from(count) / self.background[i]).ln_1p()
     }
@@ -192,7 +192,7 @@ pub(super) struct Matches {
 }
 
 impl Query {
-    /// A query of these words, which may include `UNKNOWN`, and of further words with their own weights.
+    /// Creates a query of these words, which may include `UNKNOWN`, and of further words with their own weights.
     ///
     /// The weights of the query's own features are multiplied by `share`. A feature that is not in the collection is
     /// left out for every title, as in ULM.
@@ -264,7 +264,7 @@ impl Query {
         }
     }
 
-    /// The score of a title of `length` words with these matches.
+    /// Returns the score of a title of `length` words with these matches.
     pub(super) fn score(&self, matches: &Matches, length: usize) -> f64 {
         if self.weight == 0.0 {
             return 0.0;
@@ -275,19 +275,19 @@ impl Query {
         self.base + gains - self.length_loss(length)
     }
 
-    /// The score of a title.
+    /// Returns the score of a title.
     pub(super) fn score_of(&self, title: &[WordId], matches: &mut Matches) -> f64 {
         self.find(title, matches);
         self.score(matches, title.len())
     }
 
-    /// The amount that the word at `position` alone adds to [`Query::base`] if it occurs `count` times in the title.
+    /// Returns the amount that the word at `position` alone adds to [`Query::base`] if it occurs `count` times in the title.
     pub(super) fn term_gain(&self, position: usize, count: u32) -> f64 {
         self.terms.position((position as u32, 0)).map_or(0.0, |term| self.terms.gain(term, count))
     }
 
-    /// The positions of the two words of each pair, and the most that the pair can add to a title's score. A title has
-    /// a word at most `most(word)` times.
+    /// Returns the positions of the two words of each pair, and the most that the pair can add to a title's score. A title has a
+    /// word at most `most(word)` times.
     pub(super) fn pair_gains(&self, most: impl Fn(WordId) -> u32) -> Vec<([usize; 2], f64)> {
         let most = |position: u32| most(self.words[position as usize]);
         let positions = |(a, b): (u32, u32)| [a as usize, b as usize];
@@ -299,18 +299,18 @@ impl Query {
         ordered.chain(unordered).collect()
     }
 
-    /// The amount that a title's length subtracts from its score.
+    /// Returns the amount that a title's length subtracts from its score.
     pub(super) fn length_loss(&self, length: usize) -> f64 {
         self.weight * (length as f64 + self.mu).ln()
     }
 
-    /// The largest number of words with which a title can score `worst` or more, if its score without the length is
+    /// Returns the largest number of words with which a title can score `worst` or more, if its score without the length is
     /// `most`.
     pub(super) fn longest_title(&self, most: f64, worst: f64) -> f64 {
         ((most - worst) / self.weight).exp() - self.mu
     }
 
-    /// Whether there are no features, so that all titles score 0.
+    /// Returns whether there are no features, so that all titles score 0.
     pub(super) fn is_empty(&self) -> bool {
         self.weight == 0.0
     }

@@ -75,7 +75,7 @@ impl PairCounts {
         Ok(PairCounts(lists))
     }
 
-    /// The count of a pair.
+    /// Returns the count of a pair.
     pub(super) fn get(&self, first: WordId, second: WordId) -> u32 {
         let by_first = self.0.get(first as usize);
         by_first.binary_search_by_key(&second, |&(other, _)| other).map_or(0, |position| by_first[position].1)

@@ -10,13 +10,13 @@ use std::borrow::Cow;
 
 use self::network::{Access, Loss, Network, Options, Scratch, learn_text, random_coordinate, random_rows};
 use crate::systems::fault::diverged;
+use crate::systems::text_vectors::{TextReader, TextVectors};
 use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::rng::{Permutation, stream};
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::WordLists;
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
-use clickvec_eval::internals::{TextReader, TextVectors};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
@@ -57,9 +57,9 @@ const INPUTS: &str = "word_inputs";
 
 /// The cosine of the vectors of two texts, which were learnt to predict the texts' words.
 ///
-/// A training text keeps the vector that training gave it. The vector of another text is learnt with all shared
-/// parameters fixed, starting from a random vector that depends only on the text. A text without known words has the
-/// zero vector, whose cosine with anything is 0.
+/// A training text retains the vector that training gave it. The vector of another text is learnt with all shared parameters
+/// fixed, starting from a random vector that depends only on the text. A text without known words has the zero vector, whose
+/// cosine with anything is 0.
 #[derive(Debug, Clone)]
 pub(super) struct Doc2Vec {
     options: Options,
@@ -95,7 +95,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// The texts of the collection, the clicks and the test set. A text without any frequent word is left out.
+    /// Collects the texts of the collection, the clicks and the test set. A text without any frequent word is left out.
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl Doc2Vec {
             let error = Error::expected(ErrorKind::Empty, expected, texts.keys.len().to_string());
             return Err(error.help("lower min-count, or give the whole collection").within(SYSTEM.name));
         }
-        // Two tables of words; the texts' vectors, and those that are kept.
+        // Two tables of words; the texts' vectors, and those that are stored.
         let (words, size) = (texts.frequencies.len(), options.size);
         room_for_numbers::<f32>("vectors of words and texts", &[&[2, words, size], &[2, texts.keys.len(), size]])?;
         let mut network = Network::new(texts.frequencies, &options);
@@ -206,11 +206,11 @@ impl Doc2Vec {
                 format!("length {} in row {row}", square(vector).sqrt()),
             ));
         }
-        let network = Network::of(frequencies, inputs, outputs, &options);
+        let network = Network::from_parts(frequencies, inputs, outputs, &options);
         Ok(Doc2Vec { options, vocabulary, network, texts })
     }
 
-    /// The vector of a text, of length 1 or 0.
+    /// Returns the vector of a text, of length 1 or 0.
     fn vector(&self, reader: &mut TextReader, scratch: &mut Scratch, text: &str) -> Cow<'_, [f32]> {
         let (key, words) = reader.read(&self.vocabulary, text);
         match self.texts.get(key) {
@@ -257,7 +257,7 @@ impl Ranker for Doc2Vec {
         titles.iter().map(cosine).collect()
     }
 
-    /// The context vectors of words; a bag of words (`dm=0`) has none unless it learns words too.
+    /// Returns the context vectors of words; a bag of words (`dm=0`) has none unless it learns words too.
     fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let inputs = self.network.inputs.as_slice();
         let inner = InnerWords { words: &self.vocabulary, vectors: inputs.into(), dimension: self.options.size };

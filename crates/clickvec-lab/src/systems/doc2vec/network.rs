@@ -28,12 +28,12 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The learning rate at a point of training that runs from 0 to 1.
+    /// Returns the learning rate at a point of training that runs from 0 to 1.
     pub(super) fn rate_at(&self, position: f64) -> f32 {
         (self.rate - (self.rate - LAST_RATE.min(self.rate)) * position) as f32
     }
 
-    /// Whether there are context vectors of words.
+    /// Returns whether there are context vectors of words.
     pub(super) fn has_inputs(&self) -> bool {
         self.memory || self.words
     }
@@ -54,7 +54,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// An untrained network, with small random context vectors and zero output vectors.
+    /// Creates an untrained network, with small random context vectors and zero output vectors.
     pub(super) fn new(frequencies: Vec<u32>, options: &Options) -> Network {
         let words = frequencies.len();
         let inputs = if options.has_inputs() {
@@ -62,11 +62,11 @@ impl Network {
         } else {
             Vec::new()
         };
-        Network::of(frequencies, inputs, vec![0.0; words * options.size], options)
+        Network::from_parts(frequencies, inputs, vec![0.0; words * options.size], options)
     }
 
-    /// A network with these vectors.
-    pub(super) fn of(frequencies: Vec<u32>, inputs: Vec<f32>, outputs: Vec<f32>, options: &Options) -> Network {
+    /// Creates a network with these vectors.
+    pub(super) fn from_parts(frequencies: Vec<u32>, inputs: Vec<f32>, outputs: Vec<f32>, options: &Options) -> Network {
         let total: f64 = frequencies.iter().map(|&count| f64::from(count)).sum();
         // √(t/f) + t/f, as in word2vec, and not √(t/f) as in the paper.
         let keep = |count: &u32| match options.sample * total / f64::from(*count) {
@@ -78,7 +78,7 @@ impl Network {
         Network { inputs, outputs, sampled, negatives: AliasTable::new(weights), frequencies }
     }
 
-    /// A negative sample.
+    /// Draws a negative sample.
     pub(super) fn draw(&self, random: &mut impl Rng) -> WordId {
         self.negatives.draw(random)
     }
@@ -223,8 +223,8 @@ pub(super) fn predict(
     Loss { sum: -likelihood.ln(), predictions: 1 }
 }
 
-/// Uniform numbers in ±1/size, the initial values of gensim. With word2vec's ±½/size, few texts learn as much in the
-/// same number of epochs.
+/// Draws uniform numbers in ±1/size, the initial values of gensim. With word2vec's ±½/size, few texts learn as much in the same
+/// number of epochs.
 pub(super) fn random_rows(rows: usize, size: usize, seed: u64, name: &str) -> Vec<f32> {
     let mut random = stream(seed, name, 0);
     (0..rows * size).map(|_| random_coordinate(&mut random, size)).collect()
@@ -243,7 +243,7 @@ pub(super) struct AliasTable {
 }
 
 impl AliasTable {
-    /// A distribution proportional to `weights`, which must be finite and not negative.
+    /// Creates a distribution proportional to `weights`, which must be finite and not negative.
     pub(super) fn new(mut weights: Vec<f64>) -> AliasTable {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         weights.iter_mut().for_each(|weight| *weight *= scale);

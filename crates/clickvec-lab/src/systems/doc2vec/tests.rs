@@ -40,7 +40,7 @@ fn topics(topics: usize, texts: usize) -> (Corpus, Vec<Labelled>, Vec<Labelled>)
     (corpus, queries, titles)
 }
 
-/// The mean NDCG@3 of all titles for each query, where titles of the query's topic have grade 1.
+/// Returns the mean NDCG@3 of all titles for each query, where titles of the query's topic have grade 1.
 fn ndcg(ranker: &dyn Ranker, queries: &[Labelled], titles: &[Labelled]) -> f64 {
     let texts: Vec<&str> = titles.iter().map(|(title, _)| title.as_str()).collect();
     let discount = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
@@ -112,7 +112,7 @@ fn the_loss_falls_in_every_epoch() {
     }
 }
 
-/// The loss of [`predict`] in 64 bits, from its formula, for the words that were drawn.
+/// Returns the loss of [`predict`] in 64 bits, from its formula, for the words that were drawn.
 fn loss(outputs: &[f64], drawn: &[u32], word: u32, hidden: &[f64]) -> f64 {
     let size = hidden.len();
     let term = |(i, other): (usize, &u32)| {
@@ -127,7 +127,7 @@ fn loss(outputs: &[f64], drawn: &[u32], word: u32, hidden: &[f64]) -> f64 {
 fn a_step_follows_the_gradient() {
     let options = options("doc2vec:size=3,negative=4,dm=0,sample=0");
     let outputs: Vec<f32> = (0..15).map(|i| (i as f32 * 0.7).sin()).collect();
-    let network = Network::of(vec![3, 1, 4, 1, 5], Vec::new(), outputs.clone(), &options);
+    let network = Network::from_parts(vec![3, 1, 4, 1, 5], Vec::new(), outputs.clone(), &options);
     let hidden = [0.4f32, -0.3, 0.8];
     let wide = |numbers: &[f32]| -> Vec<f64> { numbers.iter().map(|&x| f64::from(x)).collect() };
     let (word, rate) = (2, 1e-4f32);
@@ -164,7 +164,7 @@ fn a_step_follows_the_gradient() {
 fn distributed_memory_predicts_from_the_mean_of_text_and_context() {
     // With one word there is no negative sample, so the result can be computed.
     let options = options("doc2vec:size=2,window=1,negative=1,sample=0,alpha=1");
-    let mut network = Network::of(vec![2], vec![0.5, -0.25], vec![1.0, 2.0], &options);
+    let mut network = Network::from_parts(vec![2], vec![0.5, -0.25], vec![1.0, 2.0], &options);
     let mut vector = [0.3f32, 0.7];
     let (mut random, mut scratch) = (stream(1, "memory", 0), Scratch::default());
     // The text is its word twice. Each is predicted from the mean of the text's vector and the other word's.

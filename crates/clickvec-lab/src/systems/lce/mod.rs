@@ -78,7 +78,7 @@ impl Lce {
         Ok(Lce { model, lists, settings: Settings::new(values) })
     }
 
-    /// The query with its concepts.
+    /// Expands a query with its concepts.
     fn expanded(&self, words: &[WordId]) -> Query {
         let Settings { weights, expansion, .. } = &self.settings;
         let query = Query::new(&self.model, weights, words, 1.0, &[]);
@@ -91,7 +91,7 @@ impl Lce {
         Query::new(&self.model, weights, words, 1.0 - expansion, &concepts)
     }
 
-    /// The most likely concepts, with likelihoods that sum to 1.
+    /// Returns the most likely concepts, with likelihoods that sum to 1.
     fn concepts(&self, query: &Query) -> Vec<(WordId, f64)> {
         let Settings { weights: Weights { mu, .. }, feedback, concepts, expansion, rarity } = self.settings;
         if concepts == 0 || expansion == 0.0 {

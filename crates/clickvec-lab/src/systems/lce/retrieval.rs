@@ -21,7 +21,7 @@ struct List<'a> {
 }
 
 impl List<'_> {
-    /// The number of occurrences in a title. Titles must be asked for in order.
+    /// Returns the number of occurrences in a title. Titles must come in order.
     fn count(&mut self, title: u32) -> u32 {
         // Search in doubling steps, then by bisection, since the list may be much longer than the leading one.
         let mut step = 1;
@@ -45,8 +45,8 @@ impl List<'_> {
     }
 }
 
-/// The `count` best titles among those with a word of the query, best first, and equal ones in order: exactly the
-/// result of scoring all titles.
+/// Returns the `count` best titles among those with a word of the query, best first, and equal ones in order: exactly the result
+/// of scoring all titles.
 ///
 /// The inverted lists are scanned from the shortest to the longest. The score of a title with no word of the earlier
 /// lists is bounded, and when this bound no longer reaches the worst of the best titles, the rest is skipped (Turtle
@@ -125,7 +125,7 @@ pub(super) fn best_titles(model: &Dependence, lists: &InvertedLists, query: &Que
     best
 }
 
-/// For each rank, the most that features whose words all have this rank or a later one can add to [`Query::base`].
+/// Returns, for each rank, the most that features whose words all have this rank or a later one can add to [`Query::base`].
 fn most_gains(
     query: &Query,
     lists: &InvertedLists,
@@ -141,7 +141,7 @@ fn most_gains(
     gains
 }
 
-/// The largest number of words with which a title can be among the best, if its score without the length is at most
+/// Returns the largest number of words with which a title can be among the best, if its score without the length is at most
 /// `most`.
 fn longest(query: &Query, most: f64, best: &[(f64, u32)], count: usize) -> f64 {
     match best.get(count - 1) {

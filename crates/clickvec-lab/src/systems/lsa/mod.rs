@@ -34,8 +34,8 @@ pub(super) const SYSTEM: System = System {
     restore: |values, state| Ok(Box::new(Lsa::restore(values, state)?)),
 };
 
-/// How counts become entries of the term-document matrix: a function of the count, times a weight of the word (Dumais,
-/// "Improving the retrieval of information from external sources", 1991).
+/// The form of the entries of the term-document matrix: a function of the count, times a weight of the word (Dumais, "Improving
+/// the retrieval of information from external sources", 1991).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weighting {
     /// tf.
@@ -62,7 +62,7 @@ impl Weighting {
         }
     }
 
-    /// The weight of each of `words` words; 0 for a word that no title has.
+    /// Returns the weight of each of `words` words; 0 for a word that no title has.
     fn global(self, titles: &WordLists, words: usize) -> Vec<f64> {
         let all = titles.len() as f64;
         let mut documents = vec![0u32; words];
@@ -71,7 +71,7 @@ impl Weighting {
         let mut sums = vec![0.0; words];
         let mut counts = Counts::default();
         for title in titles.iter() {
-            for &(word, tf) in counts.of(title) {
+            for &(word, tf) in counts.count(title) {
                 let (word, tf) = (word as usize, f64::from(tf));
                 documents[word] += 1;
                 frequency[word] += tf as u32;
@@ -105,8 +105,8 @@ struct Counts {
 }
 
 impl Counts {
-    /// The distinct known words of a text, in order, with their counts.
-    fn of(&mut self, text: &[WordId]) -> &[(WordId, u32)] {
+    /// Returns the distinct known words of a text, in order, with their counts.
+    fn count(&mut self, text: &[WordId]) -> &[(WordId, u32)] {
         self.sorted.clear();
         self.sorted.extend(text.iter().filter(|&&word| word != UNKNOWN));
         self.sorted.sort_unstable();
@@ -154,7 +154,7 @@ impl Lsa {
         let mut counts = Counts::default();
         let column = |title: &[WordId]| {
             let entries =
-                counts.of(title).iter().map(|&(word, tf)| (word, weighting.local(tf) * weights[word as usize]));
+                counts.count(title).iter().map(|&(word, tf)| (word, weighting.local(tf) * weights[word as usize]));
             entries.collect::<Vec<_>>()
         };
         let matrix = Sparse::from_columns(vocabulary.len(), titles.iter().map(column))?;
@@ -201,7 +201,7 @@ impl Lsa {
     fn fold_in(&self, text: &[WordId], counts: &mut Counts, vector: &mut [f32]) -> f64 {
         vector.fill(0.0);
         let mut squares = 0.0;
-        for &(word, tf) in counts.of(text) {
+        for &(word, tf) in counts.count(text) {
             let row = word as usize * self.dimensions();
             let weight = self.weighting.local(tf) * self.weights[word as usize];
             add_scaled(vector, weight as f32, &self.left[row..row + self.dimensions()]);
@@ -216,7 +216,7 @@ impl Lsa {
     }
 }
 
-/// The titles that have a word, as numbers of their own vocabulary.
+/// Reads the titles that have a word, as numbers of their own vocabulary.
 fn read_titles(corpus: &Corpus) -> Result<(Interner, WordLists), NoRoom> {
     let (mut vocabulary, mut titles, mut words) = (Interner::default(), WordLists::default(), Vec::new());
     for title in corpus.titles.iter().filter(|title| !title.is_empty()) {
@@ -246,7 +246,7 @@ impl Ranker for Lsa {
         titles.iter().map(cosine).collect()
     }
 
-    /// Σ_k⁻ʷ U_kᵀ of a text that is the word alone, up to its length.
+    /// Returns Σ_k⁻ʷ U_kᵀ of a text that is the word alone, up to its length.
     fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let scaled = |row: &[f32]| row.iter().zip(&self.scales).map(|(x, scale)| x * scale).collect::<Vec<f32>>();
         let vectors = self.left.chunks_exact(self.dimensions().max(1)).flat_map(scaled).collect();

@@ -68,7 +68,7 @@ impl Lists {
         })?))
     }
 
-    /// The product with a block.
+    /// Returns the product with a block.
     fn times(&self, block: &[Row]) -> Block {
         let row = |i: usize| {
             let mut sum = [0.0; BLOCK];
@@ -83,7 +83,7 @@ impl Lists {
 }
 
 impl Sparse {
-    /// A matrix of `rows` rows, given column by column.
+    /// Creates a matrix of `rows` rows from its columns.
     pub(super) fn from_columns(
         rows: usize,
         columns: impl IntoIterator<Item = Vec<(u32, f64)>>,
@@ -95,7 +95,7 @@ impl Sparse {
         Ok(Sparse { rows: lists.transposed(rows)?, columns: lists })
     }
 
-    /// Σ Mᵢⱼ², the sum of all σ².
+    /// Returns Σ Mᵢⱼ², the sum of all σ².
     pub(super) fn energy(&self) -> f64 {
         self.rows.0.items().iter().map(|(_, value)| value * value).sum()
     }
@@ -128,13 +128,13 @@ pub(super) fn room(rows: usize, count: usize) -> Result<(), NoRoom> {
     room_for("singular vectors", numbers.and_then(|numbers| numbers.checked_mul(size_of::<f64>() as u64)))
 }
 
-/// The number of directions at which convergence is first checked. Checking is not free, and with fewer directions
-/// there is rarely anything to see.
+/// Returns the number of directions at which convergence is first checked. Checking is not free, and with fewer directions there
+/// is rarely anything to see.
 fn first_look(count: usize) -> usize {
     2 * count + 8 * BLOCK
 }
 
-/// The `count` largest singular values of `matrix`, or as many as are not 0.
+/// Computes the `count` largest singular values of `matrix`, or as many as are not 0.
 ///
 /// `watch` gets the number of directions so far, and the part of [`Sparse::energy`] that they cover.
 pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn FnMut(usize, f64)) -> Singular {
@@ -171,18 +171,18 @@ pub(super) fn singular_vectors(matrix: &Sparse, count: usize, watch: &mut dyn Fn
         watch(size, (captured / energy).min(1.0));
         let mut residual = orthonormalize(&mut image, longest);
         fill(&mut image, &residual, &mut random);
-        let mut is_whole = false;
+        let mut is_complete = false;
         if (0..BLOCK).any(|c| residual[c][c] <= SHORT * before[c]) {
             project(&basis, &mut image);
             residual = times(&orthonormalize(&mut image, 1.0), &residual);
-            is_whole = image.iter().all(|row| row.iter().all(|&x| x == 0.0));
+            is_complete = image.iter().all(|row| row.iter().all(|&x| x == 0.0));
         }
-        if size >= look_at || is_whole {
+        if size >= look_at || is_complete {
             look_at = size + size / 5;
             let tridiagonal = Tridiagonal::new(dense(&projected), size);
             let (values, ends) = tridiagonal.values(BLOCK);
             let tolerance = TOLERANCE * values[0];
-            if is_whole || ends[..count.min(size)].iter().all(|end| remains(&residual, end) <= tolerance) {
+            if is_complete || ends[..count.min(size)].iter().all(|end| remains(&residual, end) <= tolerance) {
                 return lift(&basis, &values, &tridiagonal.vectors(count));
             }
         }
@@ -205,7 +205,7 @@ fn project(basis: &[Block], block: &mut Block) -> Vec<Square> {
     coordinates
 }
 
-/// AᵀB.
+/// Returns AᵀB.
 fn products(a: &[Row], b: &[Row]) -> Square {
     let mut sums = [[0.0; BLOCK]; BLOCK];
     let (a_chunks, b_chunks) = (a.chunks_exact(4), b.chunks_exact(4));
@@ -226,8 +226,8 @@ fn products(a: &[Row], b: &[Row]) -> Square {
     sums
 }
 
-/// Gram–Schmidt: replaces X by Q and returns R, where X = Q R. A column that depends on earlier ones becomes 0.
-/// `scale` limits the length of a column before anything was removed from it.
+/// Replaces X by Q and returns R, where X = Q R (Gram–Schmidt). A column that depends on earlier ones becomes 0. `scale` limits
+/// the length of a column before anything was removed from it.
 fn orthonormalize(block: &mut Block, scale: f64) -> Square {
     let mut upper = [[0.0; BLOCK]; BLOCK];
     for c in 0..BLOCK {
@@ -245,7 +245,7 @@ fn orthonormalize(block: &mut Block, scale: f64) -> Square {
     upper
 }
 
-/// The length of a column.
+/// Returns the length of a column.
 fn length(block: &[Row], c: usize) -> f64 {
     block.iter().map(|row| row[c] * row[c]).sum::<f64>().sqrt()
 }
@@ -259,23 +259,23 @@ fn fill(block: &mut Block, upper: &Square, random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// A B.
+/// Returns A B.
 fn times(a: &Square, b: &Square) -> Square {
     std::array::from_fn(|i| std::array::from_fn(|j| (0..BLOCK).map(|k| a[i][k] * b[k][j]).sum()))
 }
 
-/// A += B.
+/// Computes A += B.
 fn add(a: &mut Square, b: &Square) {
     a.iter_mut().flatten().zip(b.iter().flatten()).for_each(|(a, b)| *a += b);
 }
 
-/// ‖M Mᵀ u − σ² u‖ of the vector with these coordinates in the last block, which is the part outside the basis.
+/// Returns ‖M Mᵀ u − σ² u‖ of the vector with these coordinates in the last block, which is the part outside the basis.
 fn remains(residual: &Square, last: &[f64]) -> f64 {
     let outside = |row: &Row| row.iter().zip(last).map(|(x, y)| x * y).sum::<f64>().powi(2);
     residual.iter().map(outside).sum::<f64>().sqrt()
 }
 
-/// The projection of M Mᵀ as one matrix.
+/// Returns the projection of M Mᵀ as one matrix.
 fn dense(projected: &[Vec<Square>]) -> Vec<f64> {
     let size = projected.len() * BLOCK;
     let mut matrix = vec![0.0; size * size];
@@ -294,7 +294,7 @@ fn dense(projected: &[Vec<Square>]) -> Vec<f64> {
     matrix
 }
 
-/// From coordinates in the basis to vectors.
+/// Converts coordinates in the basis to vectors.
 fn lift(basis: &[Block], squares: &[f64], vectors: &[Vec<f64>]) -> Singular {
     let there = squares.iter().zip(vectors).take_while(|(square, _)| **square > ZERO * squares[0]).count();
     let rows = basis[0].len();
@@ -317,7 +317,7 @@ fn lift(basis: &[Block], squares: &[f64], vectors: &[Vec<f64>]) -> Singular {
 mod tests {
     use super::*;
 
-    /// Sparse columns with larger entries in earlier rows.
+    /// Draws sparse columns with larger entries in earlier rows.
     fn random_columns(rows: usize, columns: usize) -> Vec<Vec<(u32, f64)>> {
         let mut random = stream(2, "columns", (rows * columns) as u64);
         let column = |_| {
@@ -332,7 +332,7 @@ mod tests {
         (0..columns).map(column).collect()
     }
 
-    /// The result of a dense method for M Mᵀ.
+    /// Computes the result by a dense method for M Mᵀ.
     fn expected(rows: usize, columns: &[Vec<(u32, f64)>]) -> (Vec<f64>, Vec<f64>) {
         let mut gram = vec![0.0; rows * rows];
         for column in columns {

@@ -4,7 +4,7 @@ use super::*;
 use crate::systems::shop::{Shop, ndcg, restored, with_shuffled_words};
 use crate::systems::testing::{corpus, fault, is_kept_by_a_file, train, train_watched};
 
-/// Singular vectors are stored as 32-bit numbers.
+/// Compares within the precision of 32 bits, in which singular vectors are stored.
 fn assert_near(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {

@@ -44,7 +44,7 @@ impl Gru {
         }
     }
 
-    /// All weights, to write to.
+    /// Returns all weights, to write to.
     pub(super) fn tensors_mut(&mut self) -> [&mut Buffer; 3] {
         [&mut self.input_weights, &mut self.recurrent_weights, &mut self.bias]
     }

@@ -28,12 +28,12 @@ const END: &str = "<eos>";
 const NOT_KEPT: u32 = u32::MAX;
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8] = b"PK";
-/// How many bytes of another file a message shows.
+/// The number of bytes of another file shown in a message.
 const SHOWN: usize = 8;
 /// The longest line of a dictionary.
 const MOST_LINE_BYTES: usize = 64 * 1024;
 
-/// The encoder in a folder, with these parts.
+/// Loads the encoder in a folder, with these parts.
 pub(super) fn load(folder: &Path, parts: &[(&'static str, &[&str])]) -> Result<SkipThought> {
     let dictionary = Dictionary::read(&folder.join("dictionary.txt"))?;
     let part = |&(name, encoders): &(&'static str, &[&str])| {
@@ -47,7 +47,7 @@ pub(super) fn load(folder: &Path, parts: &[(&'static str, &[&str])]) -> Result<S
     Ok(SkipThought { vocabulary: dictionary.vocabulary, parts })
 }
 
-/// Which lines of the dictionary are words here.
+/// The lines of the dictionary that are words here.
 struct Dictionary {
     vocabulary: Interner,
     /// For each line the number of its word, the number of the unknown word (after all others), or [`NOT_KEPT`].
@@ -55,8 +55,8 @@ struct Dictionary {
 }
 
 impl Dictionary {
-    /// A word's line is the one with exactly this word or, if there is none, the first that becomes it when read as a
-    /// text. The dictionary has words with capitals and punctuation; texts here have neither.
+    /// Reads the dictionary. A word's line is the one with exactly this word or, if there is none, the first that becomes it when
+    /// read as a text. The dictionary has words with capitals and punctuation; texts here have neither.
     fn read(path: &Path) -> Result<Dictionary> {
         let mut lines = Lines::new(open(path)?.0, MOST_LINE_BYTES);
         let (mut line, mut buffer) = (Vec::new(), WordBuffer::default());
@@ -116,7 +116,7 @@ impl Dictionary {
         Ok(dictionary)
     }
 
-    /// The vectors of the words and of the unknown word.
+    /// Reads the vectors of the words and of the unknown word.
     fn word_vectors(&self, path: &Path) -> Result<Matrix> {
         let (reader, bytes) = open(path)?;
         let failed = |error| unread(path, None, error);
@@ -199,7 +199,7 @@ fn encoders_of(path: &Path, prefixes: &[&str], inputs: usize) -> Result<Vec<Gru>
     prefixes.iter().map(&mut encoder).collect()
 }
 
-/// A file and its size.
+/// Opens a file, and returns its size too.
 fn open(path: &Path) -> Result<(BufReader<File>, u64)> {
     let file = open_plain(path)?;
     let bytes = file.metadata().map_err(|source| Error::io(path, "open", source))?.len();

@@ -85,7 +85,7 @@ impl SkipThought {
         Ok(SkipThought { vocabulary, parts })
     }
 
-    /// The vector of each text, whose length is the number of parts: [texts, units].
+    /// Encodes each text as a vector, whose length is the number of parts: [texts, units].
     fn encode(&self, texts: &[&str]) -> Matrix {
         let width = self.parts.iter().map(Part::width).sum();
         let mut vectors = Matrix::zeros(texts.len(), width);
@@ -115,12 +115,12 @@ impl SkipThought {
 }
 
 impl Part {
-    /// The size of a vector.
+    /// Returns the size of a vector.
     fn width(&self) -> usize {
         self.encoders.iter().map(|gru| gru.units).sum()
     }
 
-    /// The last states of all encoders, one after the other: [texts, units].
+    /// Returns the last states of all encoders, one after the other: [texts, units].
     fn encode(&self, texts: &[&[u32]], scratch: &mut Scratch) -> Matrix {
         let lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         let mut vectors = Matrix::zeros(texts.len(), self.width());
@@ -202,7 +202,7 @@ impl Part {
     }
 }
 
-/// The first number that is NaN or too large for a weight.
+/// Returns the first number that is NaN or too large for a weight.
 fn large(numbers: &[f32]) -> Option<f32> {
     numbers.iter().copied().find(is_large)
 }
@@ -225,7 +225,7 @@ impl Ranker for SkipThought {
         (1..texts.len()).map(|title| f64::from(score(vectors.row(0), vectors.row(title))) / parts).collect()
     }
 
-    /// The rows of all parts' tables, one after the other.
+    /// Returns the rows of all parts' tables, one after the other.
     fn word_vectors(&self) -> Option<InnerWords<'_>> {
         let rows = |word: usize| self.parts.iter().flat_map(move |part| part.word_vectors.row(word).iter().copied());
         let vectors = (0..self.vocabulary.len()).flat_map(rows).collect();

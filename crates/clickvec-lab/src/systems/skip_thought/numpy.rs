@@ -9,7 +9,7 @@ use clickvec_tables::{Error, ErrorKind, Result};
 /// The number of values that are read at once, and the most that are allocated before anything was read.
 const PART: usize = 16 * 1024;
 
-/// A reader of an array that takes `bytes` bytes in all, whose header is read here.
+/// Opens an array that takes `bytes` bytes in all, reading its header.
 pub(super) fn open<R: Read>(source: R, bytes: u64) -> Result<Reader<R>> {
     let array = Reader::open(source).map_err(|error| match io_cause(&error) {
         Some(cause) => content_fault(cause).unwrap_or(error),
@@ -30,7 +30,7 @@ pub(super) fn read<R: Read>(array: &mut Reader<R>, numbers: &mut [f32]) -> Resul
     }
 }
 
-/// The whole array as a matrix; a list becomes a single row.
+/// Reads the whole array as a matrix; a list becomes a single row.
 pub(super) fn matrix<R: Read>(mut array: Reader<R>) -> Result<Matrix> {
     let (rows, columns) = match *array.shape() {
         [columns] => (1, columns),

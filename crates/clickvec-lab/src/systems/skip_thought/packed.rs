@@ -13,7 +13,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The packed texts of these lengths; `word(i, t)` is word t of text i.
+    /// Packs texts of these lengths; `word(i, t)` is word t of text i.
     pub(super) fn new(lengths: &[usize], word: impl Fn(usize, usize) -> u32) -> Packed {
         let mut order: Vec<u32> = (0..lengths.len() as u32).collect();
         order.sort_by_key(|&text| std::cmp::Reverse(lengths[text as usize]));

@@ -155,7 +155,7 @@ impl Published {
         (shape, numbers)
     }
 
-    /// Every other array has 64-bit numbers.
+    /// Writes an array in NumPy's format. Every other array has 64-bit numbers.
     fn npy(&self, name: &str) -> Vec<u8> {
         let (shape, numbers) = self.array(name);
         let shape = if shape.len() == 1 { format!("({},)", shape[0]) } else { format!("({}, {})", shape[0], shape[1]) };
@@ -182,7 +182,7 @@ impl Published {
         zip.finish().unwrap();
     }
 
-    /// The last state of an encoder, number by number in 64 bits.
+    /// Computes the last state of an encoder, number by number in 64 bits.
     fn state(&self, part: &str, prefix: &str, word_vectors: &str, lines: &[usize]) -> Vec<f64> {
         let weights = |name: &str| self.array(&format!("{part}/{prefix}_{name}")).1;
         let units = weights("bx").len();

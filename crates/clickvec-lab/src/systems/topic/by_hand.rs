@@ -29,7 +29,7 @@ fn one_topic_is_a_unigram_model_with_a_prior() {
 
 const NONE: u32 = u32::MAX;
 
-/// Two topics over `red`, `door` and `lamp` (words of titles), and over `door` and `crimson` (words of queries):
+/// Creates two topics over `red`, `door` and `lamp` (words of titles), and over `door` and `crimson` (words of queries):
 ///
 /// | | red | door | lamp | | door | crimson |
 /// | --- | --- | --- | --- | --- | --- | --- |
@@ -48,7 +48,7 @@ fn two_topics() -> RankerState {
         .with("query_topics", &[2, 2], Numbers::F32(vec![0.2, 0.5, 0.8, 0.5]))
 }
 
-/// With α = 2 the prior is 1 for each topic; λ = ½, μ = 2.
+/// Scores `red door`. With α = 2 the prior is 1 for each topic; λ = ½, μ = 2.
 fn score(name: &str, query: &str) -> f64 {
     restore(&format!("{name}:topics=2,alpha=2,lambda=0.5,mu=2"), &two_topics()).unwrap().score(query, &["red door"])[0]
 }

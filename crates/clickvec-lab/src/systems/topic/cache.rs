@@ -30,7 +30,7 @@ impl Cache {
         Cache { parts: Default::default(), hasher: RandomState::new(), most }
     }
 
-    /// The topics of a title with these words, computed by `fold` if they are not in the cache.
+    /// Returns the topics of a title with these words, computed by `fold` if they are not in the cache.
     pub(super) fn get_or_fold(&self, title: &[WordId], fold: impl FnOnce() -> Arc<[f32]>) -> Arc<[f32]> {
         let part = &self.parts[self.hasher.hash_one(title) as usize % PARTS];
         // A thread that panicked has left only complete entries behind.

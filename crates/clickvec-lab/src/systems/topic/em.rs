@@ -34,7 +34,7 @@ pub(super) struct Settings {
     pub(super) seed: u64,
 }
 
-/// The topics of each side: of single texts, or of pairs, whose sides are made to agree.
+/// Trains the topics of each side: of single texts, or of pairs, whose sides are made to agree.
 ///
 /// # Errors
 /// [`clickvec_tables::ErrorKind::NotFinite`] if it diverges.
@@ -61,7 +61,7 @@ pub(super) fn train(
     Ok(sides.iter().zip(em.topic_words).map(topics).collect())
 }
 
-/// That there is memory to train on `texts` texts or pairs of these sides.
+/// Checks that there is memory to train on `texts` texts or pairs of these sides.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ impl<'a> Em<'a> {
         em
     }
 
-    /// One iteration. Returns the logarithm of the posterior density before it, up to a constant.
+    /// Makes one iteration. Returns the logarithm of the posterior density before it, up to a constant.
     fn iterate(&mut self) -> f64 {
         let word_prior = f64::from(self.settings.word_prior);
         let words_log: f64 = self.topic_words.iter().map(|topic_words| topic_words.logarithms).sum();
@@ -250,7 +250,7 @@ fn scale_to_1(values: &mut [f32]) {
 mod tests {
     use super::*;
 
-    /// An iteration of EM by its definition, word by word, with P(z|w, D) written out.
+    /// Makes an iteration of EM by its definition, word by word, with P(z|w, D) written out.
     fn naive(
         texts: &[&[u32]],
         weights: &[f32],

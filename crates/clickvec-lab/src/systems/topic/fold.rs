@@ -2,7 +2,7 @@
 
 use clickvec::internals::math::vector::{add_scaled, dot};
 
-/// How the topics of a title are inferred. `prior` is what each topic gets before any word.
+/// The method of inferring the topics of a title. `prior` is added to each topic before any word.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Inference {
     /// The most likely θ by EM: θ_z ∝ prior + Σ_w P(z|w, θ). There is one maximum.
@@ -34,7 +34,7 @@ impl Folder {
         Folder { inference, theta: vec![0.0; topics], next: vec![0.0; topics], word_topics: Vec::new() }
     }
 
-    /// P(z|D) of a title with these words, each P(w|z) for all z.
+    /// Infers P(z|D) of a title with these words, each P(w|z) for all z.
     pub(super) fn fold<'a>(&mut self, words: impl Iterator<Item = &'a [f32]>) -> &[f32] {
         let words: Vec<&[f32]> = words.collect();
         let even = 1.0 / self.theta.len() as f32;

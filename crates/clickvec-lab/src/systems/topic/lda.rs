@@ -77,8 +77,8 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 
-/// The titles, each as often as its weight says, rounded: at least once and at most [`MOST_COPIES`] times. A sampler counts
-/// whole words.
+/// Copies each title as often as its rounded weight: at least once and at most [`MOST_COPIES`] times. A sampler counts whole
+/// words.
 fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRoom> {
     let copies = |weight: f32| weight.round().clamp(1.0, MOST_COPIES) as usize;
     if weights.iter().all(|&weight| copies(weight) == 1) {
@@ -103,7 +103,7 @@ fn copied(titles: Side, weights: &[f32], vocabulary: usize) -> Result<Side, NoRo
     Side::new(all, vocabulary)
 }
 
-/// P(w|z) = (n_wz + β) / (n_z + β·words), where n are means over the samples.
+/// Returns P(w|z) = (n_wz + β) / (n_z + β·words), where n are means over the samples.
 fn mean_topics(side: &Side, count: usize, beta: f64, sums: &[u64], samples: u32) -> Topics {
     let mut topic_counts = vec![0u64; count];
     for row in sums.chunks_exact(count) {
@@ -146,7 +146,7 @@ struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Every word starts with a random topic.
+    /// Starts a sampler, with a random topic for every word.
     fn new(side: &'a Side, topics: usize, alpha: f64, beta: f64, seed: u64) -> Sampler<'a> {
         let mut random = stream(seed, "topics of words", 0);
         let mut next: Vec<usize> = (0..side.words()).map(|row| side.first_occurrence(row)).collect();
@@ -244,7 +244,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// ln P(words, topics of words), with the distributions integrated out.
+    /// Returns ln P(words, topics of words), with the distributions integrated out.
     fn log_likelihood(&self) -> f64 {
         let Sampler { side, topics, alpha, beta, .. } = *self;
         // Σ ln (prior + 0) (prior + 1) … (prior + n − 1), which is ln of Γ(prior + n) / Γ(prior).
@@ -314,7 +314,7 @@ impl SumTree {
         }
     }
 
-    /// The first number at which the running sum exceeds `sum`.
+    /// Returns the first number at which the running sum exceeds `sum`.
     fn find(&self, mut sum: f64) -> usize {
         let mut node = 1;
         while node < self.leaves {
@@ -333,7 +333,7 @@ impl SumTree {
 mod tests {
     use super::*;
 
-    /// Two titles, three words.
+    /// Creates two titles of three words.
     fn tiny() -> Side {
         let titles: [&[u32]; 2] = [&[0, 1, 1], &[0, 2]];
         Side::new(titles.into_iter(), 3).unwrap()

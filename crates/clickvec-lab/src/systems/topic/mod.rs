@@ -33,7 +33,7 @@ use fold::{Folder, Inference};
 use side::{ABSENT, Side};
 
 const TOPICS: Parameter = Parameter::count("topics", 100, 1, 10_000, "topics");
-/// Which titles topics are learnt from.
+/// The titles that topics are learnt from.
 const CLICKED: Parameter = Parameter::count(
     "clicked",
     0,
@@ -57,7 +57,7 @@ struct Topics {
 }
 
 impl Topics {
-    /// P(w|z) for z = 0 … T − 1, if the language has the word.
+    /// Returns P(w|z) for z = 0 … T − 1, if the language has the word.
     fn row(&self, word: WordId) -> Option<&[f32]> {
         if word == UNKNOWN {
             return None;
@@ -146,7 +146,7 @@ impl TopicRanker {
         Ok(TopicRanker { name, vocabulary, collection, titles, queries, inference, folded, lambda, mu })
     }
 
-    /// The words of the query that have a probability under some title.
+    /// Returns the words of the query that have a probability under some title.
     fn known(&self, query: &[WordId]) -> Vec<(WordId, Option<&[f32]>)> {
         let topics = self.queries.as_ref().unwrap_or(&self.titles);
         let known = query.iter().map(|&word| (word, topics.row(word)));
@@ -204,8 +204,8 @@ impl SystemRanker for TopicRanker {
     }
 }
 
-/// The titles with words that topics are learnt from, and the weight of each: those of the collection, or those that were
-/// clicked, each once and with the sum of its pairs' weights.
+/// Returns the titles with words, from which topics are learnt, and the weight of each: those of the collection, or those that
+/// were clicked, each once and with the sum of its pairs' weights.
 fn titles_side(ranker: &'static str, corpus: &Corpus, values: &Values) -> clickvec::Result<(Side, Vec<f32>)> {
     let (topics, words) = (values.count(TOPICS.name), corpus.vocabulary.len());
     let (titles, weights) = match values.count(CLICKED.name) {

@@ -18,12 +18,12 @@ use clickvec::internals::math::vector::{add_scaled, dot};
 
 /// The largest number of changes of λ in an iteration of EM. The next iteration continues from there.
 const MOVES: usize = 20;
-/// λ is kept once the fractions differ by no more than this, summed over the topics.
+/// λ is final once the fractions differ by no more than this, summed over the topics.
 const GAP: f32 = 1e-3;
 /// A limit on the exponents, so that products of e^60 with probabilities fit 32 bits.
 const STEEPEST: f32 = 60.0;
 
-/// How the two sides of a pair change its topics.
+/// The change of a pair's topics by its two sides.
 pub(super) struct Tilt<'a> {
     /// λ, by topic.
     pub(super) lambda: &'a mut [f32],
@@ -51,7 +51,7 @@ pub(super) fn single(words: &[u32], table: &[f32], theta: &[f32], counts: &mut [
     sum_of_logarithms(&scratch.probabilities)
 }
 
-/// [`single`] for a pair, under the constraint. Returns the log likelihood minus the KL of the constraint.
+/// Runs [`single`] for a pair, under the constraint. Returns the log likelihood minus the KL of the constraint.
 pub(super) fn pair(
     words: [&[u32]; 2],
     tables: [&[f32]; 2],
@@ -104,7 +104,7 @@ fn expect(words: &[u32], table: &[f32], theta: &[f32], counts: &mut [f32], proba
     counts.iter_mut().zip(theta).for_each(|(count, theta)| *count *= theta);
 }
 
-/// Σ ln xᵢ, where 0 counts as the smallest normal number.
+/// Returns Σ ln xᵢ, where 0 counts as the smallest normal number.
 pub(super) fn sum_of_logarithms(values: &[f32]) -> f64 {
     // The product of eight of the smallest numbers still fits 64 bits.
     let product = |part: &[f32]| part.iter().map(|&x| f64::from(x.max(f32::MIN_POSITIVE))).product::<f64>().ln();
@@ -120,7 +120,7 @@ mod tests {
     const QUERY: [f32; 6] = [0.7, 0.2, 0.5, 0.3, 0.8, 0.5];
     const TITLE: [f32; 9] = [0.1, 0.6, 0.3, 0.8, 0.2, 0.3, 0.1, 0.2, 0.4];
 
-    /// P(w, z) tilted by λ·factor.
+    /// Returns P(w, z) tilted by λ·factor.
     fn tilted(table: &[f32], row: u32, lambda: &[f32; 3], factor: f64) -> [f64; 3] {
         std::array::from_fn(|z| {
             let tilt = (f64::from(lambda[z]) * factor).exp();

@@ -35,7 +35,7 @@ fn train(values: &Values, resources: &Resources<'_>, watch: &mut Watch<'_>) -> R
     Ok(TopicRanker::new(SYSTEM.name, values, resources.corpus, (topics, None), inference(values)))
 }
 
-/// The amount that the prior adds to each topic of a title.
+/// Returns the amount that the prior adds to each topic of a title.
 fn topic_prior(values: &Values) -> f32 {
     (values.get(ALPHA.name) / values.get(TOPICS.name)) as f32
 }

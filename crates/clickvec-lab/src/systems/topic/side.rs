@@ -50,32 +50,32 @@ impl Side {
         Ok(Side { row_of, lists, occurrences })
     }
 
-    /// The number of texts.
+    /// Returns the number of texts.
     pub(super) fn texts(&self) -> usize {
         self.lists.len()
     }
 
-    /// The number of distinct words.
+    /// Returns the number of distinct words.
     pub(super) fn words(&self) -> usize {
         self.occurrences.len()
     }
 
-    /// The rows of a text's words.
+    /// Returns the rows of a text's words.
     pub(super) fn text(&self, text: usize) -> &[u32] {
         self.lists.get(text)
     }
 
-    /// The range of a text's words among those of all texts.
+    /// Returns the range of a text's words among those of all texts.
     pub(super) fn range(&self, text: usize) -> Range<usize> {
         self.lists.range(text)
     }
 
-    /// The texts of a row's word, in order; a text is listed as often as it has the word.
+    /// Returns the texts of a row's word, in order; a text is listed as often as it has the word.
     pub(super) fn occurrences(&self, row: usize) -> &[u32] {
         self.occurrences.get(row)
     }
 
-    /// The number of occurrences of the rows before this one.
+    /// Returns the number of occurrences of the rows before this one.
     pub(super) fn first_occurrence(&self, row: usize) -> usize {
         if row == 0 { 0 } else { self.occurrences.range(row - 1).end }
     }

@@ -11,7 +11,7 @@ use clickvec_eval::internals::{Numbers, RankerState};
 use clickvec_eval::ranker::{Corpus, Ranker, RankerSpec, System, SystemRanker};
 use clickvec_eval::{EvaluateOptions, JudgedQuery, JudgedTitle, Judgments, Metric, evaluate};
 
-/// The topics of titles, as they are kept in a file.
+/// Returns the topics of titles in a ranker's file.
 fn topics_of(ranker: &dyn SystemRanker) -> Vec<f32> {
     ranker.state().f32s("title_topics", &[None, None]).unwrap().to_vec()
 }
@@ -56,7 +56,7 @@ const NAMES: [&str; 3] = ["plsa", "lda", "bltm"];
 const TOPICS: usize = 4;
 const WORDS: usize = 12;
 
-/// Word i of a topic is drawn (i + 1) times as often as word 0.
+/// Draws a word of a topic: word i is drawn (i + 1) times as often as word 0.
 fn word(random: &mut Xoshiro256PlusPlus, language: &str, topic: usize) -> String {
     let total = WORDS * (WORDS + 1) / 2;
     let mut left = random.random_range(0..total);
@@ -68,7 +68,7 @@ fn word(random: &mut Xoshiro256PlusPlus, language: &str, topic: usize) -> String
     format!("{language}{topic}x{}", i.unwrap_or(WORDS - 1))
 }
 
-/// A text with five words in six from one topic, and the others from any.
+/// Draws a text with five words in six from one topic, and the others from any.
 fn text(random: &mut Xoshiro256PlusPlus, language: &str, topic: usize, length: usize) -> String {
     let words = (0..length).map(|_| {
         let topic = if random.random_range(0..6) == 0 { random.random_range(0..TOPICS) } else { topic };
@@ -136,7 +136,7 @@ pub(super) fn restore(spec: &str, state: &RankerState) -> Result<Box<dyn SystemR
     (system.restore)(&system.values(&spec).unwrap(), state)
 }
 
-/// P(w|z) of each topic, by word.
+/// Returns P(w|z) of each topic, by word.
 pub(super) fn topics(
     ranker: &dyn SystemRanker,
     side: &str,
@@ -180,8 +180,8 @@ fn sampling_raises_the_likelihood() {
     assert!(mean(&objectives[40..]) > objectives[0] + 500.0, "{objectives:?}");
 }
 
-/// Pairs whose sides have half of their words from one topic and half from another, as the models assume, including
-/// BLTM's constraint.
+/// Draws pairs whose sides have half of their words from one topic and half from another, as the models assume, including BLTM's
+/// constraint.
 fn mixed(pairs: usize) -> Corpus {
     let mut random = stream(3, "mixed", 0);
     let mut corpus = Corpus::default();

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::ibm1::Ibm1;
 use clickvec::internals::text::WordId;
 
-/// The most probable source position of each target word by model 1; `None` if the empty word is more probable.
+/// Returns the most probable source position of each target word by model 1; `None` if the empty word is more probable.
 ///
 /// Of equally good positions, the one right after the previous word's is taken, otherwise the first.
 pub(super) fn viterbi(model: &Ibm1, source: &[WordId], target: &[WordId]) -> Vec<Option<usize>> {
@@ -52,8 +52,8 @@ impl Alignment {
     }
 }
 
-/// The alignments of both directions as one. `source_by_target` has a source position for each target word, and `target_by_source` a
-/// target position for each source word.
+/// Merges the alignments of both directions. `source_by_target` has a source position for each target word, and
+/// `target_by_source` a target position for each source word.
 ///
 /// Links in both come first. Then links in one are added if they touch an existing link, also at a corner, and one of
 /// the two words has no link yet ("grow-diag").

@@ -26,14 +26,14 @@ pub(super) struct Bitext<'a> {
 }
 
 impl<'a> Bitext<'a> {
-    /// (source, target, weight) of each pair that has words on both sides and a weight.
+    /// Returns (source, target, weight) of each pair that has words on both sides and a weight.
     pub(super) fn pairs(self) -> impl Iterator<Item = (&'a [WordId], &'a [WordId], f64)> {
         let pairs = self.sources.iter().zip(self.targets.iter()).zip(self.weights);
         let pairs = pairs.map(|((source, target), &weight)| (source, target, f64::from(weight)));
         pairs.filter(|&(source, target, weight)| !source.is_empty() && !target.is_empty() && weight > 0.0)
     }
 
-    /// The opposite direction.
+    /// Returns the opposite direction.
     pub(super) fn reversed(self) -> Bitext<'a> {
         Bitext { sources: self.targets, targets: self.sources, weights: self.weights }
     }
@@ -61,12 +61,12 @@ pub(super) struct Ibm1 {
     token_weights: Vec<f64>,
     /// Σ over tokens of weight · ln(source words + 1).
     log_choices: f64,
-    /// How often each source word counts as translated to itself beforehand.
+    /// The number of times that each source word counts as translated to itself beforehand.
     prior: f64,
 }
 
 impl Ibm1 {
-    /// The state before the first step, with uniform probabilities over all target words. Words are below `words`.
+    /// Creates the state before the first step, with uniform probabilities over all target words. Words are below `words`.
     ///
     /// With a `prior` above 0, each source word counts as seen that often as its own translation. EM then raises the
     /// posterior under a Dirichlet prior instead of the likelihood.
@@ -128,7 +128,7 @@ impl Ibm1 {
         Ok(model)
     }
 
-    /// One iteration of EM.
+    /// Makes one iteration of EM.
     ///
     /// Returns the objective before it: the log likelihood of the targets, Σ weight · log P(target | source), plus the
     /// prior's Σ prior · log t(word | word).
@@ -173,12 +173,12 @@ impl Ibm1 {
         likelihood + log_prior
     }
 
-    /// t(target | source); 0 for two words that never occur in the same pair.
+    /// Returns t(target | source); 0 for two words that never occur in the same pair.
     pub(super) fn probability(&self, target: WordId, source: WordId) -> f64 {
         self.entry(source as usize, target).map_or(0.0, |entry| self.probabilities[entry])
     }
 
-    /// t(target | empty word).
+    /// Returns t(target | empty word).
     pub(super) fn probability_of_empty(&self, target: WordId) -> f64 {
         self.entry(self.rows.len() - 2, target).map_or(0.0, |entry| self.probabilities[entry])
     }
@@ -188,8 +188,8 @@ impl Ibm1 {
         self.targets[start..self.rows[row + 1]].binary_search(&target).ok().map(|position| start + position)
     }
 
-    /// The learnt table, without the empty word and without translations less probable than `least`. The other
-    /// translations of a word are scaled to sum to 1 again. Each word keeps its best translation.
+    /// Returns the learnt table, without the empty word and without translations less probable than `least`. The other
+    /// translations of a word are scaled to sum to 1 again. Each word retains its best translation.
     pub(super) fn table(&self, least: f64) -> TranslationTable {
         let words = self.rows.len() - 2;
         let mut retained: Vec<(WordId, WordId, f64)> = Vec::new();
@@ -211,8 +211,8 @@ impl Ibm1 {
     }
 }
 
-/// The possible explanations: for each word of each source, (target word, token) as one number, in rows by source
-/// word, and the start of each row. With `with_self`, each source word that occurs also has an entry for itself.
+/// Collects the possible explanations: for each word of each source, (target word, token) as one number, in rows by source word,
+/// and the start of each row. With `with_self`, each source word that occurs also has an entry for itself.
 fn collect_occurrences(bitext: Bitext<'_>, words: usize, with_self: bool) -> Result<(Vec<usize>, Vec<u64>), NoRoom> {
     let mut starts = vec![0; words + 2];
     for (source, target, _) in bitext.pairs() {

@@ -12,7 +12,7 @@ use self::ibm1::Bitext;
 use super::language_model::CollectionModel;
 use clickvec_eval::ranker::Corpus;
 
-/// P(q|C): the titles' unigram model, with a count of 1 for each word that only the queries of clicks have, so that it
+/// Returns P(q|C): the titles' unigram model, with a count of 1 for each word that only the queries of clicks have, so that it
 /// can be translated but does not make a title impossible.
 fn background(corpus: &Corpus) -> CollectionModel {
     let mut frequencies = CollectionModel::new(corpus).frequencies().to_vec();
@@ -23,7 +23,7 @@ fn background(corpus: &Corpus) -> CollectionModel {
     CollectionModel::from_frequencies(frequencies)
 }
 
-/// The clicked pairs, with titles as the source and queries as the target.
+/// Returns the clicked pairs, with titles as the source and queries as the target.
 fn clicks(corpus: &Corpus) -> Bitext<'_> {
     let clicks = &corpus.clicks;
     Bitext { sources: &clicks.titles, targets: &clicks.queries, weights: &clicks.weights }

@@ -21,7 +21,7 @@ pub(super) const LONGEST: usize = 3;
 /// The words in order, followed by [`UNKNOWN`].
 pub(super) type Phrase = [WordId; LONGEST];
 
-/// A phrase of 1 to [`LONGEST`] words.
+/// Creates a phrase of 1 to [`LONGEST`] words.
 pub(super) fn phrase(words: &[WordId]) -> Phrase {
     std::array::from_fn(|position| words.get(position).copied().unwrap_or(UNKNOWN))
 }
@@ -104,7 +104,7 @@ impl PhraseCounts {
         Ok(())
     }
 
-    /// P(q|w) = N(w, q) / (N(w) + `discount`) with N(w) = Σ_q N(w, q), without probabilities below `least`. Words are
+    /// Returns P(q|w) = N(w, q) / (N(w) + `discount`) with N(w) = Σ_q N(w, q), without probabilities below `least`. Words are
     /// below `words`.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ fn renumber(phrases: Vec<Phrase>, entries: &mut [Entry], position: fn(&mut Entry
     phrases.into_iter().zip(numbers).filter_map(|(phrase, number)| number.map(|_| phrase)).collect()
 }
 
-/// The phrases in order, and the position of each number.
+/// Sorts the phrases, and returns the position of each number too.
 fn in_order(phrases: &HashMap<Phrase, u32>) -> (Vec<Phrase>, Vec<u32>) {
     let mut sorted: Vec<(Phrase, u32)> = phrases.iter().map(|(&phrase, &number)| (phrase, number)).collect();
     sorted.par_sort_unstable();
@@ -173,7 +173,7 @@ struct PhraseList {
 }
 
 impl PhraseList {
-    /// A list of phrases whose words are below `words`.
+    /// Creates a list of phrases whose words are below `words`.
     fn new(phrases: Vec<Phrase>, words: usize) -> PhraseList {
         let starts = starts(words, phrases.iter().map(|phrase| phrase[0] as usize));
         PhraseList { phrases, starts }
@@ -234,15 +234,14 @@ pub(super) struct PhraseTable {
 }
 
 impl PhraseTable {
-    /// By length − 1, the translations to the phrases that `words` of a query begin with, by number of the title
-    /// phrase.
+    /// Returns, by length − 1, the translations to the phrases that `words` of a query begin with, by number of the title phrase.
     pub(super) fn translations(&self, words: &[WordId]) -> [Option<Row<'_>>; LONGEST] {
         let mut rows = [None; LONGEST];
         self.targets.prefixes(words, |length, target| rows[length - 1] = Some(self.table.row(target)));
         rows
     }
 
-    /// The numbers of all phrases in a title, with repetitions.
+    /// Reads the numbers of all phrases in a title into `phrases`, with repetitions.
     pub(super) fn read_title(&self, title: &[WordId], phrases: &mut Vec<u32>) {
         phrases.clear();
         for start in 0..title.len() {
@@ -250,7 +249,7 @@ impl PhraseTable {
         }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.table.len()
@@ -261,7 +260,7 @@ impl PhraseTable {
         self.table.state("phrase", state)
     }
 
-    /// For words below `words`.
+    /// Restores a table for words below `words`.
     pub(super) fn restore(words: usize, state: &RankerState) -> Result<PhraseTable, clickvec_tables::Error> {
         let sources = PhraseList::restore("phrase_sources", words, state)?;
         let targets = PhraseList::restore("phrase_targets", words, state)?;

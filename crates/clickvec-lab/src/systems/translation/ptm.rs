@@ -102,7 +102,7 @@ impl Ptm {
         Query { words: self.wtm.query(words), phrases: phrases.collect() }
     }
 
-    /// The log probability of the best segmentation, found from left to right.
+    /// Computes the log probability of the best segmentation, from left to right.
     fn log_likelihood(&self, query: &Query<'_>, title: &[WordId], buffers: &mut Buffers) -> f64 {
         let Buffers { title_phrases, singles, best } = buffers;
         self.table.read_title(title, title_phrases);
@@ -138,7 +138,7 @@ impl Ptm {
     }
 }
 
-/// What scoring needs of a query.
+/// A query prepared for scoring.
 struct Query<'a> {
     words: Vec<Option<QueryWord<'a>>>,
     /// For each position and length − 1, the translations to the phrase there.

@@ -48,7 +48,7 @@ fn a_table_is_recovered_from_what_it_generates() {
     assert!((empty[0] - 0.7).abs() < 0.04 && (empty[1] - 0.3).abs() < 0.04, "{empty:?}");
 }
 
-/// One of some words or texts, drawn with the given probabilities, which sum to 1.
+/// Draws one of some words or texts, with these probabilities, which sum to 1.
 fn drawn<'w>(random: &mut Xoshiro256PlusPlus, of: &[(&'w str, f64)]) -> &'w str {
     let mut left = random.random::<f64>();
     let found = of.iter().find(|(_, p)| {
@@ -68,20 +68,20 @@ const TRANSLATIONS: [(&str, &[(&str, f64)]); 6] = [
     ("wood", &[("wood", 0.6), ("lumber", 0.2), ("timber", 0.2)]),
 ];
 
-/// Three words of titles, possibly repeated.
+/// Draws three words of titles, possibly repeated.
 fn title(random: &mut Xoshiro256PlusPlus) -> Vec<&'static str> {
     (0..3).map(|_| TRANSLATIONS[random.random_range(0..TRANSLATIONS.len())].0).collect()
 }
 
-/// A word drawn from P(·|w) for a word w of the title.
+/// Draws a word from P(·|w) for a word w of the title.
 fn translated(random: &mut Xoshiro256PlusPlus, title: &[&'static str]) -> &'static str {
     let word = title[random.random_range(0..title.len())];
     let (_, translations) = TRANSLATIONS.iter().find(|(source, _)| *source == word).unwrap();
     drawn(random, translations)
 }
 
-/// Clicks in which every query word is drawn from the translations of a title word or, with equal probability, of the
-/// empty word, `buy`; and five clicks on a word of its own.
+/// Draws clicks. Every query word comes from the translations of a title word or, with equal probability, of the empty word,
+/// `buy`. Five clicks have a word of their own.
 fn translated_clicks() -> Corpus {
     let mut random = stream(6, "translated", 0);
     let mut corpus = Corpus::default();
@@ -168,7 +168,7 @@ fn a_planted_phrase_table_is_recovered() {
     let mut random = stream(8, "phrases", 0);
     let mut corpus = Corpus::default();
     for _ in 0..6000 {
-        // Three of six phrases in any order; two of them are asked for, in any order.
+        // Three of six phrases in any order; two of them are in the query, in any order.
         let mut of: Vec<usize> = (0..PHRASES.len()).collect();
         for position in 0..3 {
             let other = random.random_range(position..of.len());

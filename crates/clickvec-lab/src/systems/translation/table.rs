@@ -18,7 +18,7 @@ pub(super) struct TranslationTable {
 }
 
 impl TranslationTable {
-    /// A table of entries (q, w, P(q|w)), each pair once, ascending in w. q is below `targets`.
+    /// Creates a table of entries (q, w, P(q|w)), each pair once, ascending in w. q is below `targets`.
     pub(super) fn new(targets: usize, entries: &[(WordId, WordId, f64)]) -> TranslationTable {
         let starts: Vec<u32> = starts(targets, entries.iter().map(|&(target, ..)| target as usize));
         let mut next = starts.clone();
@@ -31,19 +31,19 @@ impl TranslationTable {
         TranslationTable { starts, sources, probabilities }
     }
 
-    /// P(q|w) for one q.
+    /// Returns P(q|w) for one q.
     pub(super) fn row(&self, target: WordId) -> Row<'_> {
         let row = self.starts[target as usize] as usize..self.starts[target as usize + 1] as usize;
         Row { sources: &self.sources[row.clone()], probabilities: &self.probabilities[row] }
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.sources.len()
     }
 
-    /// The arrays of the table, with names that begin with `name`.
+    /// Stores the arrays of the table, with names that begin with `name`.
     pub(super) fn state(&self, name: &str, state: RankerState) -> RankerState {
         state
             .with_u32s(&format!("{name}_starts"), &self.starts)
@@ -51,7 +51,7 @@ impl TranslationTable {
             .with_f64s(&format!("{name}_probabilities"), &self.probabilities)
     }
 
-    /// A table of `targets` rows whose sources are below `sources`.
+    /// Restores a table of `targets` rows whose sources are below `sources`.
     pub(super) fn restore(name: &str, targets: usize, sources: usize, state: &RankerState) -> Result<TranslationTable> {
         let starts = state.u32s(&format!("{name}_starts"), &[Some(targets + 1)])?;
         let columns = state.u32s(&format!("{name}_columns"), &[None])?;
@@ -106,7 +106,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// P(q|w).
+    /// Returns P(q|w).
     pub(super) fn get(self, source: WordId) -> f64 {
         self.sources.binary_search(&source).map_or(0.0, |position| self.probabilities[position])
     }

@@ -379,8 +379,8 @@ fn what_there_is_little_of_scores_all_the_same() {
     }
 }
 
-/// Clicks of a log in which the title words 0 … 29 are asked for by other names, and judgments. Each query has four
-/// titles: the first is relevant, and the second half relevant.
+/// Draws clicks of a log in which the title words 0 … 29 have other names in queries, and judgments. Each query has four titles:
+/// the first is relevant, and the second half relevant.
 fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     let mut random = stream(seed, "clicks", 0);
     let mut draw = |count: usize| -> Vec<u32> { (0..count).map(|_| random.random_range(0..30)).collect() };
@@ -406,7 +406,7 @@ fn generated(seed: u64) -> (Corpus, Vec<(String, Vec<String>)>) {
     (corpus, judged)
 }
 
-/// Mean NDCG of the generated judgments, with the grades 2, 1, 0, 0.
+/// Returns the mean NDCG of the generated judgments, with the grades 2, 1, 0, 0.
 fn ndcg(ranker: &dyn Ranker, judged: &[(String, Vec<String>)]) -> f64 {
     let of = |(query, titles): &(String, Vec<String>)| {
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();

@@ -46,8 +46,8 @@ pub(in crate::systems) const SYSTEM: System = System {
 /// log P(Q|D) = Σ_q log(α P(q|C) + (1−α) (β tf(q, D) / |D| + (1−β) Σ_w P(q|w) tf(w, D) / |D|)), where P(q|w) is learned
 /// from clicked pairs by IBM model 1 and β is the parameter `self`.
 ///
-/// By likelihood alone, a title word that was seen once would explain whatever was asked then. So each word counts as
-/// seen `prior` times as its own translation, and rare words mean little but themselves.
+/// By likelihood alone, a title word that was seen once would explain all the words of its query. So each word counts as seen
+/// `prior` times as its own translation, and rare words mean little but themselves.
 ///
 /// P(q|C) counts words in the titles of the collection, and 1 for a word that only queries of clicks have. A query
 /// word that is in neither is left out for every title.
@@ -77,10 +77,10 @@ impl Wtm {
     }
 
     pub(super) fn new(values: &Values, corpus: &Corpus, table: TranslationTable) -> Wtm {
-        Wtm::of(values, corpus.vocabulary.clone(), background(corpus), table)
+        Wtm::from_parts(values, corpus.vocabulary.clone(), background(corpus), table)
     }
 
-    fn of(values: &Values, vocabulary: Interner, collection: CollectionModel, table: TranslationTable) -> Wtm {
+    fn from_parts(values: &Values, vocabulary: Interner, collection: CollectionModel, table: TranslationTable) -> Wtm {
         Wtm { vocabulary, collection, table, alpha: values.get(ALPHA.name), self_weight: values.get(SELF.name) }
     }
 
@@ -89,10 +89,10 @@ impl Wtm {
         let frequencies = state.u32s("collection_frequency", &[Some(vocabulary.len())])?;
         let collection = CollectionModel::from_frequencies(frequencies.to_vec());
         let table = TranslationTable::restore("translation", vocabulary.len(), vocabulary.len(), state)?;
-        Ok(Wtm::of(values, vocabulary, collection, table))
+        Ok(Wtm::from_parts(values, vocabulary, collection, table))
     }
 
-    /// The words of a query with what scoring needs; `None` for a word that is left out.
+    /// Prepares the words of a query for scoring; `None` for a word that is left out.
     pub(super) fn query(&self, query: &[WordId]) -> Vec<Option<QueryWord<'_>>> {
         let word = |&word: &WordId| {
             let background = self.collection.probability(word);
@@ -105,7 +105,7 @@ impl Wtm {
         &self.vocabulary
     }
 
-    /// P(q|D), above 0.
+    /// Returns P(q|D), above 0.
     pub(super) fn probability(&self, query: &QueryWord<'_>, title: &[WordId]) -> f64 {
         let (mut same, mut translated) = (0u32, 0.0);
         for &word in title {

@@ -24,7 +24,7 @@ impl FirstGrades {
         FirstGrades { of: vec![vec![0.0; grades]; systems], cross }
     }
 
-    /// The number of grades.
+    /// Returns the number of grades.
     fn grades(&self) -> usize {
         self.of.first().map_or(LEAST_GRADES, Vec::len)
     }
@@ -60,7 +60,7 @@ impl FirstGrades {
         Some(merged)
     }
 
-    /// The same, rounded to the digits that are shown.
+    /// Rounds the grades to the digits that are shown.
     pub(super) fn rounded(mut self, round: impl Fn(f64) -> f64) -> FirstGrades {
         self.of.iter_mut().flatten().for_each(|count| *count = round(*count));
         self.cross.iter_mut().flatten().flatten().flatten().for_each(|count| *count = round(*count));
@@ -68,7 +68,7 @@ impl FirstGrades {
     }
 }
 
-/// The rank of each score as metrics see it: NaN counts as −∞. Equal scores have equal ranks.
+/// Returns the rank of each score as metrics see it: NaN counts as −∞. Equal scores have equal ranks.
 pub(super) fn ranks(scores: &[f64]) -> Vec<u32> {
     let score = |position: usize| if scores[position].is_nan() { f64::NEG_INFINITY } else { scores[position] };
     let mut order: Vec<usize> = (0..scores.len()).collect();

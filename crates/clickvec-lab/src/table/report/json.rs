@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use clickvec_eval::{Comparison, Metric, Metrics, Overlap};
 use serde::{Serialize, Serializer};
 
+use super::super::CrossedComparison;
 use super::super::Full;
 use super::super::spec::RowSpec;
 use super::{Report, verdict};
@@ -21,6 +22,9 @@ struct TableJson<'a> {
     overlap: Option<&'a Overlap>,
     systems: Vec<SystemJson<'a>>,
     tests: &'a [Comparison],
+    /// The same over queries and seeds, if there are several.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tests_over_seeds: &'a [CrossedComparison],
     /// The tests between searches of all titles.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     all_titles_tests: &'a [Comparison],
@@ -85,6 +89,9 @@ struct Made<'a> {
     losses: Vec<&'a [f64]>,
     /// The value of each query, in the order of `query_ids`.
     per_query: BTreeMap<String, Vec<f64>>,
+    /// The same for each seed, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    per_query_by_seed: Vec<BTreeMap<String, Vec<f64>>>,
 }
 
 #[derive(Serialize)]
@@ -121,11 +128,15 @@ impl Serialize for Report<'_> {
 
 fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
     let mut positions = 0;
+    let values_of = |queries: &Vec<Metrics>| {
+        let values = |metric| queries.iter().map(|query| query.get(metric)).collect();
+        Metric::NDCG.map(|metric: Metric| (metric.to_string(), values(metric))).into()
+    };
     let losses_of = |name: &str| report.trained().find(|(row, ..)| row.name == name).map(|(.., losses)| losses);
     let rows = report.table.rows.iter().zip(&report.spec.systems);
     let systems = rows.map(|(row, &RowSpec { paper, .. })| {
         let Ok(judged) = &row.outcome else {
-            let error = row.outcome.as_ref().err().map(report.told);
+            let error = row.outcome.as_ref().err().map(ToString::to_string);
             let (seeds, all_titles): (&[Metrics], _) = (&[], None);
             return SystemJson {
                 name: &row.name,
@@ -148,6 +159,7 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
             peak_bytes: judged.peak_bytes(),
             losses: losses_of(&row.name).unwrap_or_default(),
             per_query: Metric::NDCG.map(|metric| (metric.to_string(), judged.evaluation.values(metric))).into(),
+            per_query_by_seed: judged.by_seed.iter().filter(|_| judged.by_seed.len() > 1).map(values_of).collect(),
         };
         let mean = Some(&judged.evaluation.mean);
         let seeds = if judged.seeds.len() > 1 { &judged.seeds[..] } else { &[] };
@@ -187,6 +199,7 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
         overlap: report.overlap.as_ref(),
         systems: systems.collect(),
         tests: &report.statistics.tests,
+        tests_over_seeds: &report.statistics.crossed,
         all_titles_tests: &report.statistics.full_tests,
         against_first: against.collect(),
         first_titles: first_titles.collect(),

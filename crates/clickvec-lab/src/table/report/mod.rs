@@ -4,9 +4,10 @@ mod grades;
 mod json;
 mod page;
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-use clickvec::Error;
 use clickvec::tables::TITLE;
 use clickvec::train::TrainConfig;
 use clickvec_eval::{Correction, Metric, Overlap, Verdict, beaten};
@@ -14,17 +15,24 @@ use clickvec_eval::{Correction, Metric, Overlap, Verdict, beaten};
 use clickvec_report::numbers::{difference, probability};
 use clickvec_report::report::{self, Cell, Column};
 use clickvec_report::superscripts::{letter, marks};
-use clickvec_tables::shown::{count, counted, printable};
+use clickvec_tables::files::write_bytes_atomically;
+use clickvec_tables::outputs::{self, Kind};
+use clickvec_tables::shown::{count, counted, printable, shown};
+use clickvec_tables::{Error, ErrorKind, Result};
 
 use self::grades::{FirstGrades, ranks};
 use super::spec::Spec;
 use super::{BaselineComparison, Full, Judged, Plan, Row, Source, Statistics, Table};
 
+/// The endings of the forms of a written table.
+const MARKDOWN: &str = "md";
+const PAGE: &str = "html";
+
 /// A finished table with what its reports need.
 pub struct Report<'a> {
     /// The spec.
     pub spec: &'a Spec,
-    /// The plan that was made of it.
+    /// The plan of the table.
     pub plan: &'a Plan,
     /// The table.
     pub table: &'a Table,
@@ -32,21 +40,55 @@ pub struct Report<'a> {
     pub statistics: Statistics,
     /// The correction that marks are based on.
     pub correction: Correction,
-    /// How much of the judged queries is also in the click log, if there is one.
+    /// The overlap of the judged queries with the click log, if there is one.
     pub overlap: Option<Overlap>,
-    /// Tells a reader why a row was left out.
-    pub told: fn(&Error) -> String,
+}
+
+/// Checks before hours of work that each output can be written, has a form, and is not an input.
+///
+/// # Errors
+///
+/// Those of [`outputs::check`] and [`outputs::refuse_other`]; [`ErrorKind::Setting`] for another ending.
+pub fn check_outputs(outputs: &[PathBuf], spec: Option<&Path>, plan: &Plan) -> Result<()> {
+    let mut read = plan.files();
+    read.extend(spec.map(Path::to_owned).into_iter().chain([plan.data.judged.clone()]));
+    outputs::check(outputs, &read)?;
+    for path in outputs {
+        let kind = match path.extension().and_then(OsStr::to_str) {
+            Some(PAGE) => Kind::Page,
+            Some(MARKDOWN) => Kind::Markdown,
+            _ => {
+                let expected = format!("a name that ends in `.{MARKDOWN}` or `.{PAGE}`");
+                let found = format!("`{}`", shown(path));
+                let error = Error::expected(ErrorKind::Setting, expected, found);
+                return Err(error.help("name another `output`").settings(&["output"]));
+            }
+        };
+        outputs::refuse_other(path, kind)?;
+    }
+    Ok(())
 }
 
 impl Report<'_> {
-    /// The rows that were judged, with their positions among the evaluations.
+    /// Writes the table to a file, as a page or as Markdown, as its ending says.
+    ///
+    /// # Errors
+    ///
+    /// Those of writing.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let is_page = path.extension().is_some_and(|ending| ending == PAGE);
+        let text = if is_page { self.page() } else { self.markdown() };
+        write_bytes_atomically(path, text.as_bytes())
+    }
+
+    /// Returns the rows that were judged, with their positions among the evaluations.
     fn judged(&self) -> impl Iterator<Item = (usize, &Row, &Judged)> {
         let judged = self.table.rows.iter().filter_map(|row| row.outcome.as_ref().ok().map(|judged| (row, judged)));
         judged.enumerate().map(|(position, (row, judged))| (position, row, judged))
     }
 
-    /// The rows that train a model, with the settings of the point that the first fold was judged with, and the loss of each
-    /// epoch for each seed.
+    /// Returns the rows that train a model, with the settings of the point that the first fold was judged with, and the loss of
+    /// each epoch for each seed.
     fn trained(&self) -> impl Iterator<Item = (&Row, &TrainConfig, Vec<&[f64]>)> {
         self.table.rows.iter().zip(&self.plan.entries).filter_map(|(row, entry)| {
             let (Ok(judged), Source::Model(trainings)) = (&row.outcome, &entry.source) else { return None };
@@ -59,7 +101,7 @@ impl Report<'_> {
         })
     }
 
-    /// The grades of the first titles of all systems that were judged, with the first seed.
+    /// Returns the grades of the first titles of all systems that were judged, with the first seed.
     fn first_grades(&self) -> FirstGrades {
         let queries = &self.table.judgments.queries;
         let best = queries.iter().flat_map(|query| &query.titles).map(|title| title.grade).max().unwrap_or(0);
@@ -77,13 +119,13 @@ impl Report<'_> {
         marks(&beaten(position, metric, evaluations, tests, self.correction))
     }
 
-    /// The marks of a row that searches all titles.
+    /// Returns the marks of a row that searches all titles.
     fn marks_of_all(&self, position: usize, metric: Metric) -> String {
         let Statistics { full, full_tests, .. } = &self.statistics;
         marks(&beaten(position, metric, full, full_tests, self.correction))
     }
 
-    /// The cells of the table, headings first.
+    /// Returns the cells of the table, headings first.
     fn cells(&self) -> Vec<Vec<String>> {
         let papers = self.spec.systems.iter().any(|system| system.paper.is_some());
         let mut head: Vec<String> = ["", "system", "NDCG@1", "NDCG@3", "NDCG@10"].map(str::to_owned).to_vec();
@@ -94,7 +136,7 @@ impl Report<'_> {
             head.push("the paper's".to_owned());
         }
         let memory = self.judged().any(|(_, _, judged)| judged.peak_bytes().is_some());
-        head.push("training".to_owned());
+        head.push("CPU time".to_owned());
         if memory {
             head.push("memory".to_owned());
         }
@@ -143,7 +185,7 @@ impl Report<'_> {
         cells
     }
 
-    /// The notes below the table.
+    /// Returns the notes below the table.
     fn notes(&self) -> Vec<String> {
         let queries = counted(self.table.judgments.queries.len() as u64, "query");
         let how = match self.correction {
@@ -202,13 +244,13 @@ impl Report<'_> {
         }
         for row in &self.table.rows {
             if let Err(why) = &row.outcome {
-                notes.push(format!("{}: left out: {}", printable(&row.name), (self.told)(why)));
+                notes.push(format!("{}: left out: {}", printable(&row.name), why));
             }
         }
         notes
     }
 
-    /// A comparison of each system with one of them, for one metric.
+    /// Compares each system with one of them, for one metric.
     fn against(&self, metric: Metric) -> Vec<Vec<String>> {
         let base = &self.statistics.evaluations[self.statistics.base].name;
         let head = [
@@ -247,7 +289,7 @@ impl Report<'_> {
         cells
     }
 
-    /// The chosen parameters of each fold, for systems that have a choice. If all folds agree, they are given once.
+    /// Lists the chosen parameters of each fold, for systems that have a choice. If all folds agree, they are shown once.
     fn parameters(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for (_, row, judged) in self.judged() {
@@ -314,12 +356,12 @@ impl Report<'_> {
     }
 }
 
-/// The spread over the seeds, if there are several.
+/// Formats the spread over the seeds, if there are several.
 fn spread(deviation: Option<f64>) -> String {
     deviation.map_or_else(String::new, |deviation| format!(" ± {deviation:.3}"))
 }
 
-/// A verdict in a word or two.
+/// Returns a verdict in a word or two.
 fn verdict(comparison: &BaselineComparison) -> &'static str {
     match comparison.comparison.verdict(Correction::Holm) {
         Verdict::Better => "better",
@@ -369,7 +411,7 @@ pub fn bytes(bytes: u64) -> String {
         bytes => format!("{:.0} MB", bytes / 1e6),
     }
 }
-/// Numbers with as many decimals as the one that has most: `31.0 / 34.4 / 41.7`.
+/// Formats numbers with as many decimals as the one that has most: `31.0 / 34.4 / 41.7`.
 fn with_like_decimals(numbers: [f64; 3]) -> String {
     let decimals = |number: &f64| number.to_string().split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let most = numbers.iter().map(decimals).max().unwrap_or(0);

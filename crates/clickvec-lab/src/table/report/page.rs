@@ -172,14 +172,14 @@ fn skeleton() -> Markup {
     }
 }
 
-/// The mean over the seeds, for as many epochs as each has.
+/// Returns the mean over the seeds, for as many epochs as each has.
 fn means(seeds: &[&[f64]]) -> Vec<f64> {
     let epochs = seeds.iter().map(|losses| losses.len()).min().unwrap_or(0);
     let mean = |epoch: usize| seeds.iter().map(|losses| losses[epoch]).sum::<f64>() / seeds.len() as f64;
     (0..epochs).map(mean).collect()
 }
 
-/// The number of words of a query, and the mean number of its titles'.
+/// Returns the number of words of a query, and the mean number of its titles'.
 fn mean_words(query: &JudgedQuery) -> [f64; 2] {
     let count = |text: &str| words(text).len() as f64;
     let title_words: f64 = query.titles.iter().map(|title| count(&title.text)).sum();

@@ -26,7 +26,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The confidence interval of the mean of `values`, at a level such as 0.95, by the bias-corrected and accelerated
+/// Computes the confidence interval of the mean of `values`, at a level such as 0.95, by the bias-corrected and accelerated
 /// bootstrap (BCa).
 ///
 /// Each sample draws as many values as there are, with replacement; `resampling` says how many samples to draw. The ends of the
@@ -71,7 +71,7 @@ pub(in crate::table) fn bootstrap_mean(values: &[f64], level: f64, resampling: &
     Interval { mean, low: end(tail), high: end(1.0 - tail) }
 }
 
-/// [`bootstrap_mean`] of the differences a − b, query by query.
+/// Computes [`bootstrap_mean`] of the differences a − b, query by query.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ fn resampled_means(values: &[f64], resampling: &Resampling) -> Vec<f64> {
     (0..resampling.samples.div_ceil(TASK)).into_par_iter().flat_map_iter(task).collect()
 }
 
-/// The quantile `at` of sorted values, interpolated: the first value is at 0 and the last at 1.
+/// Returns the quantile `at` of sorted values, interpolated: the first value is at 0 and the last at 1.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let position = at.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = position.floor() as usize;

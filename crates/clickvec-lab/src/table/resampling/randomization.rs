@@ -29,8 +29,8 @@ pub struct RandomizationTest {
     pub exact: bool,
 }
 
-/// The paired two-sided randomisation test of `a` against `b`, query by query. It assumes nothing about the
-/// distribution of the differences.
+/// Runs the paired two-sided randomisation test of `a` against `b`, query by query. It assumes nothing about the distribution of
+/// the differences.
 ///
 /// If the systems do not differ, the two values of each pair could as well be swapped. p is the share of all
 /// assignments whose mean difference is at least as far from 0 as the observed one. Pairs that do not differ change
@@ -61,7 +61,7 @@ pub(in crate::table) fn randomization_test(a: &[f64], b: &[f64], resampling: &Re
     Ok(RandomizationTest { difference: sum / n, p, ways, exact })
 }
 
-/// The sum of ±d for every choice of signs.
+/// Returns the sum of ±d for every choice of signs.
 fn all_sums(differences: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0];
     for difference in differences {
@@ -72,7 +72,7 @@ fn all_sums(differences: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// The number of random assignments whose sum is at least `far` from 0.
+/// Counts the random assignments whose sum is at least `far` from 0.
 fn count_random(differences: &[f64], far: f64, resampling: &Resampling) -> u64 {
     // The sums for all signs of eight differences at a time, so that a random byte picks one.
     let groups: Vec<Vec<f64>> = differences.chunks(GROUP).map(all_sums).collect();

@@ -10,7 +10,7 @@ fn assert_relative(found: f64, expected: f64, tolerance: f64) {
     assert!((found / expected - 1.0).abs() < tolerance, "expected {expected:e}, found {found:e}");
 }
 
-/// Two lists of numbers in [0, 1) without a pattern.
+/// Returns two lists of numbers in [0, 1) without a pattern.
 fn lists(n: u32, up: f64) -> (Vec<f64>, Vec<f64>) {
     let fraction = |i: u32, step: u32, first: u32, prime: u32| f64::from((i * step + first) % prime) / f64::from(prime);
     ((0..n).map(|i| fraction(i, 37, 11, 101) + up).collect(), (0..n).map(|i| fraction(i, 53, 29, 97)).collect())

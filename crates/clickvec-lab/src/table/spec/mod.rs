@@ -10,7 +10,8 @@ use std::str::FromStr;
 
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
-use clickvec_eval::ranker::{FusionMethod, RankerSpec};
+use clickvec_eval::ranker::RankerSpec;
+use clickvec_index::FusionMethod;
 use clickvec_tables::Result;
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
@@ -33,7 +34,7 @@ pub struct Spec {
     /// The input files.
     #[serde(default)]
     pub data: Data,
-    /// How systems are judged.
+    /// The evaluation of the systems.
     #[serde(default)]
     pub evaluation: Evaluation,
     /// The rows.
@@ -55,7 +56,7 @@ pub struct Data {
     pub titles: Option<PathBuf>,
     /// The column to judge and learn from instead of the title.
     pub field: Option<String>,
-    /// How the column count of the log becomes the weight of a pair for rankers.
+    /// The weighting of a pair by the log's column `count`, for rankers.
     pub weighting: Option<Weighting>,
 }
 
@@ -63,6 +64,19 @@ impl Data {
     /// Returns the column with the texts that are ranked.
     pub fn field(&self) -> &str {
         self.field.as_deref().unwrap_or(TITLE)
+    }
+
+    /// Replaces what `other` has.
+    fn replace(&mut self, other: Data) {
+        let old = std::mem::take(self);
+        *self = Data {
+            judged: other.judged.or(old.judged),
+            topics: other.topics.or(old.topics),
+            clicks: other.clicks.or(old.clicks),
+            titles: other.titles.or(old.titles),
+            field: other.field.or(old.field),
+            weighting: other.weighting.or(old.weighting),
+        };
     }
 
     /// Returns the files of the plan.
@@ -80,7 +94,7 @@ impl Data {
     }
 }
 
-/// How systems are judged.
+/// The evaluation of the systems.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evaluation {
@@ -88,7 +102,7 @@ pub struct Evaluation {
     pub folds: usize,
     /// The seed that assigns queries to folds.
     pub seed: u64,
-    /// How often each model is trained, each time with the next seed, unless its system says otherwise.
+    /// The number of trainings of each model, each with the next seed, unless its system says otherwise.
     pub seeds: usize,
     /// Whether each system also searches all titles.
     pub full: bool,
@@ -117,7 +131,7 @@ pub struct RowSpec {
     run: Option<PathBuf>,
     /// The rows to combine.
     fusion: Option<Vec<String>>,
-    /// The method; if not given, whichever is best on the other folds.
+    /// The method; by default the best on the other folds.
     #[serde(default, deserialize_with = "parsed")]
     method: Option<FusionMethod>,
     /// Values to try for each parameter. For `train`, each dotted setting.
@@ -133,7 +147,7 @@ pub struct RowSpec {
     validation: Option<PathBuf>,
     validation_topics: Option<PathBuf>,
     validation_titles: Option<PathBuf>,
-    /// How often it is trained, each time with the next seed.
+    /// The number of trainings, each with the next seed.
     pub seeds: Option<usize>,
     /// The column that this system learns from and scores, instead of the table's.
     field: Option<String>,
@@ -174,7 +188,7 @@ enum LearntTitles {
     Files(Paths),
 }
 
-/// Reads what the command line has as text.
+/// Parses a value that has the text form of the command line.
 fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err = Error>>(deserializer: D) -> Result<Option<T>, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map(Some).map_err(serde::de::Error::custom)
@@ -212,6 +226,11 @@ pub fn read(path: &Path) -> Result<Spec> {
     Ok(spec)
 }
 
+/// Returns the usual folder for the finished work of a spec, or of a table without one.
+pub fn cache_of(spec: Option<&Path>) -> PathBuf {
+    spec.unwrap_or(Path::new("table")).with_extension("cache")
+}
+
 /// Reads the text of a spec; `path` may be a device that never ends.
 fn text(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(|source| Error::io(path, "read", source))?;
@@ -231,7 +250,7 @@ fn text(path: &Path) -> Result<String> {
 }
 
 impl Spec {
-    /// The spec of rankers that are named after themselves, with one fold, since there is nothing to choose.
+    /// Creates the spec of rankers that are named after themselves, with one fold, since there is nothing to choose.
     pub fn from_rankers(rankers: Vec<RankerSpec>) -> Spec {
         let system =
             |ranker: RankerSpec| RowSpec { name: ranker.to_string(), ranker: Some(ranker), ..RowSpec::default() };
@@ -240,7 +259,35 @@ impl Spec {
         Spec { title: None, data: Data::default(), evaluation, systems }
     }
 
-    /// Checks what a plan does not have; [`super::make`] checks the plan.
+    /// Checks that the system to compare with is in the table.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Setting`] if it is not.
+    pub fn check_against(&self, name: Option<&str>) -> Result<()> {
+        let Some(name) = name.filter(|name| self.systems.iter().all(|system| system.name != *name)) else {
+            return Ok(());
+        };
+        let error = Error::expected(ErrorKind::Setting, "a system of the table", format!("`{}`", shortened(name)));
+        Err(error.help("name another as `against`").settings(&["against"]))
+    }
+
+    /// Replaces the files and settings that `other` has.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Setting`] for a weighting without a click log.
+    pub fn replace_data(&mut self, other: Data) -> Result<()> {
+        let is_weighted = other.weighting.is_some();
+        self.data.replace(other);
+        if !is_weighted || self.data.clicks.is_some() {
+            return Ok(());
+        }
+        let error = Error::expected(ErrorKind::Setting, "a click log, whose counts `weighting` is about", "none");
+        Err(error.help("name one as `clicks`").settings(&["clicks"]))
+    }
+
+    /// Checks the settings that a plan lacks; [`super::make`] checks the plan.
     fn check(&self) -> clickvec_tables::Result<()> {
         let expected = |expected, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));
         for system in &self.systems {

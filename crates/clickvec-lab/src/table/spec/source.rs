@@ -1,11 +1,12 @@
-//! Where the scores of a system come from: its ranker, training, model, run or members.
+//! The sources of systems' scores: ranker, training, model, run or members.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use clickvec::model::Model;
 use clickvec::train::{Inputs, Overrides, Teacher};
-use clickvec_eval::ranker::{FusionMethod, RECIPROCAL_RANK_K, RankerSpec};
+use clickvec_eval::ranker::RankerSpec;
+use clickvec_index::{FusionMethod, RECIPROCAL_RANK_K};
 use clickvec_tables::Result;
 use clickvec_tables::shown::shortened;
 
@@ -74,12 +75,14 @@ impl Spec {
             validation: system.validation.is_some(),
             clicks: true,
             titles: !titles.is_empty(),
-            vectors: !teachers.is_empty(),
-            scores: !scores.is_empty(),
             init,
             in_table: true,
+            ..Inputs::default()
         };
-        let config = inputs.settings(settings).map_err(|fault| setting(format!("`train` ({label}): {fault}")))?;
+        let config = inputs
+            .with_teacher(teacher)
+            .settings(settings)
+            .map_err(|fault| setting(format!("`train` ({label}): {fault}")))?;
         let validation = system.validation.clone().map(|judged| Validation {
             judged,
             topics: system.validation_topics.clone(),

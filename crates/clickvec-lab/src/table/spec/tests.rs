@@ -102,7 +102,7 @@ fn faults_say_what_is_expected() {
     }
 }
 
-/// What may stand in a field is said in words, not by the name of a type.
+/// A message describes the values of a field, without the name of a type.
 #[test]
 fn a_field_of_another_kind_is_told() {
     let fault = |field: &str| {
@@ -211,7 +211,7 @@ fn what_would_not_be_looked_at_is_refused() {
     for (system, wants) in [
         ("model = \"m\"\ngrid = { x = [1] }", "`grid` only with `ranker` or `train`"),
         ("ranker = \"bm25\"\nmethod = \"z-score\"", "`method` only with `fusion`"),
-        ("ranker = \"bm25:encoder=x\"", "expected one of the parameters k1, b, stem, split, found `encoder`"),
+        ("ranker = \"bm25:encoder=x\"", "expected one of the parameters k1, b, stem, split, fold, found `encoder`"),
     ] {
         assert!(fault(system).contains(wants), "{}", fault(system));
     }

@@ -1,17 +1,22 @@
 //! Rows that are fusions of other rows.
 
+pub(crate) mod fit;
+pub(crate) mod weights;
+
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use self::fit::{fit_fusion, fused};
+use self::weights::FittedWeights;
 use super::fault::Fault;
 use super::full::{DEPTH, pack, unpack};
 use super::maker::{Maker, Points, named};
+use super::processor::ProcessorClock;
 use super::{Event, Judged, Point, Row, TrainingFacts, Watch};
 use clickvec::index::Hit;
-use clickvec_eval::ranker::{FittedWeights, FusionMethod};
-use clickvec_eval::{Answers, Judgments, SearchQuery, Task, fit_fusion};
+use clickvec_eval::{Answers, Judgments, SearchQuery, Task};
+use clickvec_index::FusionMethod;
 use clickvec_tables::ErrorKind;
 use clickvec_tables::Result;
 
@@ -61,7 +66,7 @@ impl Maker<'_> {
         if let Some(point) = self.finished(&key) {
             return Ok(point);
         }
-        let began = Instant::now();
+        let clock = ProcessorClock::start();
         let queries: Vec<usize> =
             (0..self.judgments.queries.len()).filter(|&query| self.folds.chooses(query, fold)).collect();
         let chosen = Judgments {
@@ -100,7 +105,7 @@ impl Maker<'_> {
             };
             let (method, FittedWeights { weights, .. }) = best_of(methods, fit)?;
             let lists: Vec<Answers> = lists.into_iter().map(Answers::Lists).collect();
-            let mut fused = Answers::fused(&lists.iter().collect::<Vec<_>>(), &weights, method, DEPTH);
+            let mut fused = fused(&lists.iter().collect::<Vec<_>>(), &weights, method, DEPTH);
             fused.truncate(DEPTH);
             found = fused.lists().iter().map(|hits| pack(hits)).collect();
             let _ = write!(parameters, "; all titles: {}: {}", method_name(method), shown(&weights));
@@ -108,10 +113,8 @@ impl Maker<'_> {
         let scores: Vec<Answers> = of.iter().map(|point| Answers::Scores(point.scores.clone())).collect();
         let point = Point {
             parameters,
-            scores: Answers::fused(&scores.iter().collect::<Vec<_>>(), &judged_weights, judged_method, DEPTH)
-                .scores()
-                .clone(),
-            training: TrainingFacts { seconds: began.elapsed().as_secs_f64(), ..TrainingFacts::default() },
+            scores: fused(&scores.iter().collect::<Vec<_>>(), &judged_weights, judged_method, DEPTH).scores().clone(),
+            training: TrainingFacts { seconds: clock.seconds(), ..TrainingFacts::default() },
             score_seconds: 0.0,
             bytes: 0,
             found,
@@ -120,7 +123,7 @@ impl Maker<'_> {
         Ok(point)
     }
 
-    /// The name of what depends on the members' scores and how they are combined.
+    /// Returns the name of a result that depends on the members' scores and how they are combined.
     fn fusion_key(
         &mut self,
         fold: usize,
@@ -146,7 +149,7 @@ impl Maker<'_> {
     }
 }
 
-/// The method that fits best, with its weights; of equals, the first.
+/// Fits each method, and returns the best one with its weights; of equals, the first.
 fn best_of(
     methods: &[FusionMethod],
     mut fit: impl FnMut(FusionMethod) -> Result<FittedWeights>,
@@ -158,6 +161,7 @@ fn best_of(
     Ok(fitted.into_iter().reduce(better).unwrap_or_else(|| unreachable!("a fusion has a method or more")))
 }
 
+/// The name in the table, which is stored in its cache.
 fn method_name(method: FusionMethod) -> &'static str {
     match method {
         FusionMethod::Linear => "linear",
