@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::console;
 use crate::input::Lines;
-use crate::output;
 
 /// As many lines as `search` takes at once.
 const LINES: usize = 256;
@@ -15,7 +15,7 @@ const LINES: usize = 256;
 /// What the program would say.
 pub fn spec(path: &Path) -> Result<(), String> {
     let plan = clickvec_lab::table::spec::read(path).and_then(|spec| spec.plan());
-    plan.map(drop).map_err(|error| output::reason(&error.into()))
+    plan.map(drop).map_err(|error| console::reason(&error.into()))
 }
 
 /// Reads queries that an index must answer.
@@ -25,7 +25,7 @@ pub fn spec(path: &Path) -> Result<(), String> {
 /// What the program would say.
 #[cfg(feature = "serve")]
 pub fn canaries(path: &Path) -> Result<usize, String> {
-    crate::commands::canaries(path).map(|canaries| canaries.len()).map_err(|error| output::reason(&error))
+    crate::commands::canaries(path).map(|canaries| canaries.len()).map_err(|error| console::reason(&error))
 }
 
 /// Reads a sheet of judged titles, and returns the number of its rows.
@@ -35,7 +35,7 @@ pub fn canaries(path: &Path) -> Result<usize, String> {
 /// What the program would say.
 #[cfg(feature = "serve")]
 pub fn sheet(path: &Path) -> Result<usize, String> {
-    let sheet = clickvec_serve::Sheet::open(path).map_err(|error| output::reason(&error.into()))?;
+    let sheet = clickvec_serve::Sheet::open(path).map_err(|error| console::reason(&error.into()))?;
     Ok(sheet.rows().len())
 }
 
@@ -45,7 +45,7 @@ pub fn sheet(path: &Path) -> Result<usize, String> {
 ///
 /// What the program would say.
 pub fn texts(path: &Path) -> Result<(usize, usize), String> {
-    let told = |error: clickvec_tables::Error| output::reason(&error.into());
+    let told = |error: clickvec_tables::Error| console::reason(&error.into());
     let mut lines = Lines::open(path).map_err(told)?;
     let (mut batch, mut texts, mut bad) = (Vec::new(), 0, 0);
     loop {

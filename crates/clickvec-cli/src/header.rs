@@ -4,8 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use clickvec_logs::columns;
+use clickvec_logs::guess::{self, Kind, first_line};
 
-use crate::output;
+use crate::console;
 
 /// The header of a table, or its first object.
 pub(crate) struct Header {
@@ -16,7 +17,7 @@ pub(crate) struct Header {
 }
 
 /// Returns the header in this line; `None` if it is a text. Treating a table's header and ids as if they were texts would not help.
-pub(crate) fn of(first: &str) -> Option<Header> {
+pub(crate) fn parse(first: &str) -> Option<Header> {
     let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_matches([' ', '\n', '\r']);
     if first.trim_start().starts_with('{') {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(first).ok()?;
@@ -31,6 +32,14 @@ pub(crate) fn of(first: &str) -> Option<Header> {
     ['\t', ',', ';'].into_iter().find_map(header)
 }
 
+/// Returns whether a file has the columns of a raw log, such as users and times.
+pub(crate) fn looks_raw(path: &Path) -> bool {
+    // What has no tabs is refused anyway, with advice of its own.
+    path.is_file()
+        && first_line(path).is_ok_and(|line| line.contains('\t'))
+        && guess::header(path).is_some_and(|header| header.kind == Kind::Log)
+}
+
 /// Refuses texts whose first line begins as a JSON array of objects or of texts does, as a whole file of JSON may. A text in brackets
 /// is a text.
 pub(crate) fn refuse_array(first: &[u8], path: &Path) -> Result<()> {
@@ -40,7 +49,7 @@ pub(crate) fn refuse_array(first: &[u8], path: &Path) -> Result<()> {
     ensure!(
         !is_array,
         "{}: expected texts, one a line, or JSON lines, found a JSON array; `jq -c '.[]'` makes lines of it",
-        output::input(path)
+        console::input(path)
     );
     Ok(())
 }

@@ -6,8 +6,6 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Result, ensure};
 use clickvec::tables::{self, RowFault, Skipped, TitleFile, Titles, TitlesSummary};
-use clickvec_eval::internals::fusion_members;
-use clickvec_eval::ranker::FileKind;
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec_tables::files;
 use clickvec_tables::shown::{NOT_UTF_8, UTF_16};
@@ -15,7 +13,7 @@ use clickvec_tables::table::{MAX_LINE_BYTES, is_utf16};
 use clickvec_tables::{Error, ErrorKind};
 use clickvec_tables::{FoundLine, Lines as BoundedLines};
 
-use crate::{output, test_set};
+use crate::{console, test_set};
 
 /// The number of lines that may wait to be taken.
 const WAITING_LINES: usize = 8_192;
@@ -28,8 +26,8 @@ pub(crate) fn judgments(path: &Path, field: &str) -> Result<Judgments> {
 
 /// Reads a collection, with the texts of the column `field`. It must not be empty.
 pub(crate) fn titles(titles: impl Into<Titles>, field: &str) -> Result<Vec<tables::Title>> {
-    let TitleFile { path, titles, skipped, untitled } = tables::read_titles(titles, field)?;
-    note_titles(&path, titles.len() as u64, &skipped, untitled)?;
+    let TitleFile { path, titles, skipped, untitled, with_entities } = tables::read_titles(titles, field)?;
+    note_titles(&TitlesSummary { path, titles: titles.len() as u64, skipped, untitled, with_entities })?;
     Ok(titles)
 }
 
@@ -41,58 +39,67 @@ pub(crate) fn each_document(
     stored: &[String],
     each: impl FnMut(tables::Title, &[&str]) -> Result<()>,
 ) -> Result<()> {
-    let TitlesSummary { path, titles, skipped, untitled } = tables::for_each_document(titles, field, stored, each)?;
-    note_titles(&path, titles, &skipped, untitled)
+    note_titles(&tables::for_each_document(titles, field, stored, each)?)
 }
 
-/// Reports what was left out of a table of titles; too many, or no titles, are an error.
-pub(crate) fn note_titles(path: &Path, titles: u64, skipped: &Skipped, untitled: u64) -> Result<()> {
+/// Reports what was left out of a table of titles, and what was decoded; too much left out, or no titles, are an error.
+fn note_titles(read: &TitlesSummary) -> Result<()> {
+    let TitlesSummary { path, titles, skipped, untitled, with_entities } = read;
     note_skipped(path, skipped);
     ensure!(
-        titles > 0,
+        *titles > 0,
         "{}: expected titles below the header, found none; see docs/reference/tables.md",
         path.display()
     );
-    refuse_mostly_broken(path, "titles", titles, skipped.count)?;
-    note_untitled(path, untitled);
+    refuse_mostly_broken(path, "titles", *titles, skipped.count)?;
+    note_untitled(path, *untitled);
+    test_set::note_entities(path, *with_entities);
     Ok(())
 }
 
 fn note_untitled(path: &Path, untitled: u64) {
     if untitled > 0 {
-        let untitled = output::counted(untitled, "document");
-        output::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
+        let untitled = console::counted(untitled, "document");
+        console::note(format_args!("{}: {untitled} without a title; the text is used instead", path.display()));
     }
 }
 
-/// Reports how many titles cannot be found.
-pub(crate) fn note_left_out(left_out: u64) {
-    if left_out > 0 {
-        let strange = output::counted(left_out, "title");
-        output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
+/// Reports how many titles have no vector, and how many of them no words either.
+pub(crate) fn note_without_vector(titles: u64, without_words: u64) {
+    if titles > without_words {
+        let titles = console::counted(titles - without_words, "title");
+        console::note(format_args!("{titles} found by words alone: the model knows none of their words"));
+    }
+    if without_words > 0 {
+        let titles = console::counted(without_words, "title");
+        console::note(format_args!("{titles} without any word: no search finds them"));
     }
 }
 
 /// Reports which lines of a table were left out.
 pub(crate) fn note_skipped(path: &Path, skipped: &Skipped) {
+    let path = console::input(path);
+    if skipped.headers > 0 {
+        let headers = console::counted(skipped.headers, "repeated header");
+        console::note(format_args!("{path}: left out {headers}"));
+    }
     if skipped.count == 0 {
         return;
     }
-    let path = output::input(path);
-    output::note(format_args!("{path}: skipped {}:", output::counted(skipped.count, "broken line")));
+    console::note(format_args!("{path}: skipped {}:", console::counted(skipped.count, "broken line")));
     for line in &skipped.first {
-        output::note(format_args!("  {path}:{}: {}", line.line, line.reason));
+        console::note(format_args!("  {path}:{}: {}", line.line, line.reason));
     }
     let more = skipped.count - skipped.first.len() as u64;
     if more > 0 {
-        output::note(format_args!("  and {} more", output::count(more)));
+        console::note(format_args!("  and {} more", console::count(more)));
     }
     // A conversion would keep them.
     if skipped.not_utf8 > 0 {
-        output::note(format_args!(
+        console::note(format_args!(
             "warning: {path}: {} {} not UTF-8 and lost; {NOT_UTF_8} and run this again",
-            output::counted(skipped.not_utf8, "line"),
-            output::agreeing(skipped.not_utf8, "is", "are")
+            console::counted(skipped.not_utf8, "line"),
+            console::agreeing(skipped.not_utf8, "is", "are")
         ));
     }
 }
@@ -102,32 +109,25 @@ pub(crate) fn refuse_mostly_broken(path: &Path, what: &str, good: u64, broken: u
     ensure!(
         broken <= good,
         "{}: expected a table of {what}, found {} of {}; fix them first",
-        output::input(path),
-        output::counted(broken, "broken line"),
-        output::count(broken + good)
+        console::input(path),
+        console::counted(broken, "broken line"),
+        console::count(broken + good)
     );
     Ok(())
 }
 
-/// Reports what was left out of a corpus and, if no collection was named, what serves as one: the titles of `--clicks`
-/// and of `judged`.
-pub(crate) fn note_corpus(read: &ReadCorpus, judged: &str) {
+/// Reports what was left out of a corpus and, if no collection was named, what serves as one: the titles of `--clicks` and `--judged`.
+pub(crate) fn note_corpus(read: &ReadCorpus) {
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         note_skipped(path, skipped);
     }
     match &read.titles {
         Some((path, _)) => note_untitled(path, read.untitled),
-        None => {
-            let clicks = match (&read.clicks, judged.contains(" and ")) {
-                (None, _) => "",
-                (Some(_), true) => "--clicks, ",
-                (Some(_), false) => "--clicks and ",
-            };
-            output::note(format_args!(
-                "the collection is the {} in {clicks}{judged}; name the whole one with --titles",
-                output::counted(read.collection, "distinct title"),
-            ));
-        }
+        None => console::note(format_args!(
+            "the collection is the {} in {}--judged; name the whole one with --titles",
+            console::counted(read.collection, "distinct title"),
+            if read.clicks.is_some() { "--clicks and " } else { "" },
+        )),
     }
 }
 
@@ -234,37 +234,4 @@ impl Iterator for LineReader {
     fn next(&mut self) -> Option<Result<String, Error>> {
         self.read().transpose()
     }
-}
-
-/// Returns whether a file is a fusion. A file that cannot be read is none; loading it reports that.
-pub(crate) fn is_fusion(path: &Path) -> bool {
-    path.is_file() && FileKind::of(path).ok() == Some(FileKind::Fusion)
-}
-
-/// Returns the files that a fusion needs; none if it is not a fusion, or cannot be read, which loading it reports.
-pub(crate) fn members_of(path: &Path) -> Vec<PathBuf> {
-    if !is_fusion(path) {
-        return Vec::new();
-    }
-    fusion_members(path, &clickvec_lab::SYSTEMS)
-        .map_or_else(|_| Vec::new(), |file| file.members.into_iter().map(|of| of.path).collect())
-}
-
-/// Refuses a file that is there twice. `what` says what each is.
-pub(crate) fn refuse_repeated(files: &[PathBuf], what: &str) -> Result<()> {
-    for (number, file) in files.iter().enumerate() {
-        ensure!(
-            !files[..number].iter().any(|other| same_file(other, file)),
-            "expected each {what} once, found `{}` again",
-            output::path(file)
-        );
-    }
-    Ok(())
-}
-
-/// Returns whether two paths name the same existing file, or the first is a folder whose titles are in the second.
-pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
-    let (Ok(a), Ok(b)) = (a.canonicalize(), b.canonicalize()) else { return false };
-    let is_corpus = || b.file_name().is_some_and(|name| name.to_string_lossy().starts_with("corpus.jsonl"));
-    a == b || (b.parent() == Some(&a) && is_corpus())
 }

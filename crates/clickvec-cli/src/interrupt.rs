@@ -13,8 +13,8 @@ use signal_hook::flag;
 /// The exit status of a program that a signal ended is this plus the signal: 130 for Ctrl-C, 143 for SIGTERM.
 const BY_SIGNAL: i32 = 128;
 
-/// How often it is looked whether a signal came: less than a user notices.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How often it is checked whether a signal came: less than a user notices.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A write beyond the limit for the size of a file becomes an error like any other, in place of a signal that ends the program.
 pub(crate) fn survive_file_size_limits() {
@@ -30,12 +30,7 @@ pub(crate) fn remove_folder_on_signal(folder: PathBuf) -> Result<Interrupt> {
     let interrupt = Interrupt::watch()?;
     let watched = interrupt.clone();
     std::thread::spawn(move || {
-        let status = loop {
-            match watched.status() {
-                Some(status) => break status,
-                None => std::thread::sleep(LOOK_AGAIN),
-            }
-        };
+        let Some(status) = watched.wait_while(|| true) else { return };
         // Other threads may still write to it: what came meanwhile is removed too.
         let gone = || std::fs::remove_dir_all(&folder).is_ok() || !folder.exists();
         let _ = (0..10).any(|_| gone());
@@ -63,6 +58,14 @@ impl Interrupt {
                 .context("cannot watch for Ctrl-C")?;
         }
         Ok(Interrupt { signal })
+    }
+
+    /// Waits for a signal as long as `go_on` returns true, which is asked now and then. Returns the exit status to stop with, if one came.
+    pub(crate) fn wait_while(&self, mut go_on: impl FnMut() -> bool) -> Option<u8> {
+        while self.status().is_none() && go_on() {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        self.status()
     }
 
     /// Waits for the thread of [`remove_folder_on_signal`] to end the program, if a signal came: what failed meanwhile may have

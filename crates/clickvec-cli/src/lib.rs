@@ -1,18 +1,16 @@
 //! The program `clickvec`: reads the command line, calls the library, prints. It is a library so that fuzz targets reach what
 //! it reads, and so that the Python module has the program inside.
 
-mod advice;
 mod answer;
-mod columns;
+mod closed;
 mod commands;
+mod console;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod header;
 mod input;
 mod interrupt;
 mod numbers;
-mod output;
-mod outputs;
 mod program;
 mod progress;
 mod run;
@@ -27,7 +25,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clickvec_report::{page, report, superscripts};
+use clickvec_report::{report, superscripts};
+use clickvec_tables::outputs as output_files;
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow, bail, ensure};
 use clickvec::tables::Title;
 use clickvec::{Error, ErrorKind};
-use clickvec_build::search_all;
-use clickvec_eval::ranker::{
-    self, Corpus, FileKind, Ranker, RankerSpec, Resources, SYSTEMS, System, SystemRanker, Values,
-};
-use clickvec_eval::{Answers, Collection, Run, RunCoverage, Task};
+use clickvec_build::IndexCandidates;
+use clickvec_eval::ranker::{self, Corpus, FileKind, Ranker, RankerSpec, Resources, System, SystemRanker, Values};
+use clickvec_eval::{Answers, Collection, Run, RunCoverage, Task, search_all};
 use clickvec_index::{Index, looks_like_index};
+use clickvec_lab::COMMON;
 use clickvec_tables::files;
+use clickvec_tables::outputs::is_read_from;
 
-use crate::{input, output, progress};
+use crate::{console, progress};
 
 /// The source of a system's answers.
 pub(crate) enum Source {
     /// A ranker to be trained first.
     Ranker { system: &'static System, values: Values, spec: RankerSpec },
-    /// A model, ranker or fusion in a file.
-    File { path: PathBuf, is_fusion: bool },
+    /// A model or a ranker in a file.
+    File(PathBuf),
     /// A run of another program.
     Run(PathBuf),
     /// An index: titles, their vectors and the model.
@@ -40,14 +40,15 @@ impl Source {
         if files::is_stream(argument) || !is_tensor_file(argument)? {
             return Ok(Source::Run(path));
         }
-        Ok(Source::File { is_fusion: FileKind::of(argument)? == FileKind::Fusion, path })
+        FileKind::read(argument)?;
+        Ok(Source::File(path))
     }
 
     fn ranker(argument: &Path) -> Result<Source> {
         let text = argument.to_string_lossy();
         let spec: RankerSpec = text.parse()?;
-        let system = System::named(&spec.name, &SYSTEMS).map_err(|fault| {
-            let path = output::printable(&text);
+        let system = System::named(&spec.name, &COMMON).map_err(|fault| {
+            let path = console::printable(&text);
             // No ranker has a name like this.
             if spec.name.contains(['.', '/']) {
                 return anyhow!("{path}: cannot open: expected a model, an index or a run, found no file");
@@ -62,7 +63,7 @@ impl Source {
     /// Returns the file or folder of the system.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Source::File { path, .. } | Source::Run(path) | Source::Index(path) => Some(path),
+            Source::File(path) | Source::Run(path) | Source::Index(path) => Some(path),
             Source::Ranker { .. } => None,
         }
     }
@@ -85,7 +86,7 @@ impl Source {
         Ok(match self {
             Source::Ranker { system, values, spec } => {
                 let resources = &Resources { corpus, files: &spec.files };
-                let bar = progress::bar(1, &output::printable(name), "steps");
+                let bar = progress::bar(1, &console::printable(name), "steps");
                 let ranker = system.train(values, resources, &mut |progress| {
                     bar.set_length(progress.of);
                     bar.set_position(progress.done);
@@ -94,7 +95,7 @@ impl Source {
                 trained(system, values, ranker.as_ref())?;
                 Loaded::Ranker(ranker)
             }
-            Source::File { path, .. } => Loaded::Ranker(load(path)?),
+            Source::File(path) => Loaded::Ranker(load(path)?),
             Source::Run(path) => Loaded::Run(Run::read(path).map_err(|error| run_error(path, error))?),
             Source::Index(path) => Loaded::Index(Box::new(Index::open(path)?)),
         })
@@ -106,10 +107,10 @@ impl Source {
         let (Source::Ranker { system, values, spec }, Source::Ranker { system: other, values: others, spec: that }) =
             (self, other)
         else {
-            return self.path().zip(other.path()).is_some_and(|(path, other)| input::same_file(path, other));
+            return self.path().zip(other.path()).is_some_and(|(path, other)| is_read_from(path, other));
         };
         let has = |(name, path): &(String, PathBuf)| {
-            that.files.iter().any(|(other, file)| other == name && input::same_file(path, file))
+            that.files.iter().any(|(other, file)| other == name && is_read_from(path, file))
         };
         system.name == other.name
             && values == others
@@ -159,14 +160,14 @@ impl Loaded {
                 Ok((answers, Some(coverage)))
             }
             (Loaded::Index(index), Task::Search { queries, .. }, Some(collection)) => {
-                Ok((Answers::Lists(search_all(index, collection, queries, depth, done)?), None))
+                Ok((Answers::Lists(search_all(&IndexCandidates::new(index, collection), queries, depth, done)?), None))
             }
-            (Loaded::Index(index), ..) => bail!("{}: expected `--full` with an index", output::path(index.path())),
+            (Loaded::Index(index), ..) => bail!("{}: expected `--full` with an index", console::path(index.path())),
         }
     }
 }
 
-/// Loads a model, a fusion, or a ranker of `evaluate` or the lab.
+/// Loads a model, or a ranker of `evaluate` or the lab.
 pub(crate) fn load(path: &Path) -> clickvec::Result<Box<dyn Ranker>> {
     ranker::load_with(path, &clickvec_lab::SYSTEMS)
 }
@@ -176,7 +177,7 @@ pub(crate) fn run_error(path: &Path, error: Error) -> Error {
     if !files::is_stream(path) || error.kind() != ErrorKind::Malformed || error.line() != Some(1) {
         return error;
     }
-    let expected = "a run, because models, rankers and fusions are files";
+    let expected = "a run, because models and rankers are files";
     let instead = Error::expected(ErrorKind::Malformed, expected, "something else in a pipe");
     instead.help("write it to a file first").at(path)
 }
@@ -193,7 +194,7 @@ pub(crate) fn titles(index: &Index) -> clickvec::Result<Vec<Title>> {
 
 /// Returns whether a file is one of clickvec's, whole or damaged, and not a run: it begins with the length of a header in JSON.
 fn is_tensor_file(path: &Path) -> Result<bool> {
-    ensure!(!path.is_dir(), "{}: expected an index, found another folder", output::path(path));
+    ensure!(!path.is_dir(), "{}: expected an index, found another folder", console::path(path));
     if path.extension().is_some_and(|extension| extension == "safetensors") {
         return Ok(true);
     }

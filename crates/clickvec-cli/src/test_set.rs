@@ -1,13 +1,12 @@
 //! Reading a test set in any form (docs/reference/tables.md), and reporting what it lacks.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
-use clickvec::internals::text::words;
 use clickvec_eval::{self as eval, Form, Ids, JudgedQuery, Overlap, TestSet, TestSetFiles};
 use clickvec_tables::files;
 
-use crate::output;
+use crate::console;
 
 /// Reads a test set, which must not be empty, and reports on standard error what is missing.
 pub(crate) fn read(files: &TestSetFiles<'_>) -> Result<TestSet> {
@@ -31,42 +30,53 @@ pub(crate) fn say(files: &TestSetFiles<'_>, set: &TestSet) {
     if let Form::Beir { qrels, .. } = &set.form
         && files.judged.is_dir()
     {
-        output::note(format_args!("{path}: judged by {}", qrels.display()));
+        console::note(format_args!("{path}: judged by {}", qrels.display()));
+    }
+    if set.judgments.headers > 0 {
+        let headers = console::counted(set.judgments.headers, "repeated header");
+        console::note(format_args!("{path}: left out {headers}"));
     }
     if set.judgments.duplicates > 0 {
-        let repeated = output::counted(set.judgments.duplicates, "line");
-        output::note(format_args!("{path}: left out {repeated} that occurred before"));
+        let repeated = console::counted(set.judgments.duplicates, "line");
+        console::note(format_args!("{path}: left out {repeated} that occurred before"));
     }
     if set.judgments.ungraded > 0 {
-        let ungraded = output::counted(set.judgments.ungraded, "row");
-        output::note(format_args!("{path}: left out {ungraded} without a grade"));
+        let ungraded = console::counted(set.judgments.ungraded, "row");
+        console::note(format_args!("{path}: left out {ungraded} without a grade"));
     }
     note_ids(files.judged, "left out", &set.queries_without_text, "judged query", "without a text");
     note_ids(files.judged, "left out", &set.titles_without_text, "judged title", "without a text");
     note_ids(files.judged, "left out", &set.queries_without_titles, "query", "with no judged title left");
     note_ids(files.topics.unwrap_or(files.judged), "has", &set.queries_without_judgments, "query", "without judgments");
     if set.negative_grades > 0 {
-        let (grades, are) = (
-            output::counted(set.negative_grades, "negative grade"),
-            output::agreeing(set.negative_grades, "is", "are"),
-        );
-        output::note(format_args!(
-            "{path}: {grades} {are} read as 0; trec_eval's bpref and judged@k take such titles as not judged, so leave them out to \
-             compare"
-        ));
+        let grades = console::counted(set.negative_grades, "negative grade");
+        console::note(format_args!("{path}: left out {grades}, because trec_eval takes such titles as not judged"));
     }
+    if set.differing_grades > 0 {
+        let titles = console::counted(set.differing_grades, "title");
+        console::note(format_args!("{path}: the judges differ on {titles}; the mean of their grades counts, rounded"));
+    }
+    note_entities(files.judged, set.judgments.with_entities);
     if set.untitled > 0 {
-        let untitled = output::counted(set.untitled, "judged document");
-        output::note(format_args!("{path}: {untitled} without a title; the text is used instead"));
+        let untitled = console::counted(set.untitled, "judged document");
+        console::note(format_args!("{path}: {untitled} without a title; the text is used instead"));
     }
-    // Qrels may list only what is relevant.
+    // Judgments may list only what is relevant.
     let alike = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
-    if matches!(set.form, Form::Trec | Form::Beir { .. }) && alike > 0 {
-        let queries = output::counted(set.judgments.queries.len() as u64, "query");
-        output::note(format_args!(
+    if alike > 0 {
+        let queries = console::counted(set.judgments.queries.len() as u64, "query");
+        console::note(format_args!(
             "{path}: the judged titles of {} of {queries} all have the same grade, so every order scores alike",
-            output::count(alike as u64)
+            console::count(alike as u64)
         ));
+    }
+}
+
+/// Reports in how many texts HTML entities were decoded.
+pub(crate) fn note_entities(path: &Path, texts: u64) {
+    if texts > 0 {
+        let texts = console::counted(texts, "text");
+        console::note(format_args!("{}: decoded HTML entities in {texts}", console::input(path)));
     }
 }
 
@@ -75,11 +85,11 @@ pub(crate) fn is_mostly_there(path: &Path, set: &TestSet) -> bool {
     let there = set.judgments.queries.len() as u64;
     let left_out = set.queries_without_text.count + set.queries_without_titles.count;
     if left_out > there {
-        output::note(format_args!(
+        console::note(format_args!(
             "warning: {}: most queries were left out, {} of {}",
             path.display(),
-            output::count(left_out),
-            output::count(left_out + there)
+            console::count(left_out),
+            console::count(left_out + there)
         ));
     }
     left_out <= there
@@ -91,28 +101,14 @@ pub(crate) fn refuse_pipe(files: &TestSetFiles<'_>) -> Result<()> {
     ensure!(
         !files::is_stream(&titles.path),
         "{}: expected a file of titles, since they are read twice, found a pipe; write them to a file first",
-        output::input(&titles.path)
+        console::input(&titles.path)
     );
     Ok(())
 }
 
 /// Reports how many judged queries are also in the clicks, and names some.
 pub(crate) fn note_overlap(judged: &Path, clicks: &Path, overlap: &Overlap) {
-    overlap.warning(judged, clicks).into_iter().for_each(output::note);
-}
-
-/// Returns a key that is the same for queries that count as the same.
-pub(crate) fn query_key(text: &str) -> String {
-    words(text).join(" ")
-}
-
-/// Returns the collection of the judged titles: the one that was named, or that of a BEIR folder.
-pub(crate) fn collection(set: &TestSet, named: Option<&Path>) -> Option<PathBuf> {
-    match (named, &set.form) {
-        (Some(named), _) => Some(named.to_owned()),
-        (None, Form::Beir { corpus, .. }) => Some(corpus.clone()),
-        (None, _) => None,
-    }
+    overlap.warning(judged, clicks).into_iter().for_each(console::note);
 }
 
 fn has_one_grade(query: &JudgedQuery) -> bool {
@@ -124,6 +120,6 @@ fn note_ids(path: &Path, what: &str, ids: &Ids, noun: &str, why: &str) {
     if *count == 0 {
         return;
     }
-    let first = output::first_of(first.iter().map(|id| output::printable(id).into_owned()), *count);
-    output::note(format_args!("{}: {what} {} {why}: {first}", path.display(), output::counted(*count, noun)));
+    let first = console::first_of(first.iter().map(|id| console::printable(id).into_owned()), *count);
+    console::note(format_args!("{}: {what} {} {why}: {first}", path.display(), console::counted(*count, noun)));
 }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use clickvec::tables::{TITLE, Titles, titles_file};
+use clickvec_tables::column_names::ColumnNames;
 
-use crate::columns::ColumnNames;
-use crate::output;
+use crate::console;
 
 /// The usual name of the column of ids.
 const ID: &str = "id";
@@ -42,9 +42,9 @@ impl TitleColumns {
             (None, Some(_)) => TITLE.to_owned(),
             (None, None) => {
                 if learnt != TITLE {
-                    output::note(format_args!(
+                    console::note(format_args!(
                         "texts come from the column `{}`, which the model learnt from; --field names another",
-                        output::printable(learnt)
+                        console::printable(learnt)
                     ));
                 }
                 learnt.to_owned()
@@ -58,8 +58,8 @@ impl TitleColumns {
         if let (Some(field), Some(column)) = (field, self.name(Column::Title)) {
             bail!(
                 "expected one name for the column with the texts, found `--field {}` and `--columns title={}`; leave one of the two out",
-                output::printable(field),
-                output::printable(column)
+                console::printable(field),
+                console::printable(column)
             );
         }
         Ok(())
@@ -87,14 +87,14 @@ impl TitleColumns {
             bail!(
                 "{}: expected a file of titles with `--columns`, found a BEIR collection; give its `{corpus}` and `--columns id=_id`, \
                  or leave `--columns` out",
-                output::path(path)
+                console::path(path)
             );
         }
         ensure!(
             !field.eq_ignore_ascii_case(ID),
             "{}: expected a column of texts, found `--field {}`, under which ids are read; leave it out, or name another",
-            output::path(path),
-            output::printable(field)
+            console::path(path),
+            console::printable(field)
         );
         Ok(())
     }

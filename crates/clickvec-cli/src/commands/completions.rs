@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use clickvec_tables::files;
 
 use crate::answer::Answer;
-use crate::output;
+use crate::console;
 
 /// Print a completion script for a shell, or install it where the shell looks for it.
 ///
@@ -38,7 +38,7 @@ pub(crate) fn run(args: Args, command: &mut clap::Command) -> Result<Answer> {
     if args.install {
         install(shell, &script)?;
     } else {
-        output::print(String::from_utf8_lossy(&script))?;
+        console::print(String::from_utf8_lossy(&script))?;
     }
     Ok(Answer::Done)
 }
@@ -48,9 +48,9 @@ fn install(shell: Shell, script: &[u8]) -> Result<()> {
     let folder = files::folder_of(&path);
     std::fs::create_dir_all(&folder).map_err(|source| clickvec::Error::io(&folder, "make this folder", source))?;
     files::write_bytes_atomically(&path, script)?;
-    output::note(format_args!("{}: written; new shells will complete clickvec", path.display()));
+    console::note(format_args!("{}: written; new shells will complete clickvec", path.display()));
     if shell == Shell::Zsh {
-        output::note(format_args!(
+        console::note(format_args!(
             "if zsh does not know this folder yet, put this line before `compinit` in ~/.zshrc:\n  fpath=({} $fpath)",
             folder.display()
         ));

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use clickvec_tables::files;
 
 use crate::answer::Answer;
-use crate::{output, outputs};
+use crate::{console, output_files};
 
 /// Print a manual page, or write all of them into a folder.
 ///
@@ -37,10 +37,10 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
                     format!("expected a command, one of {}, found `{name}`", names.join(", "))
                 })?,
             };
-            output::print(String::from_utf8_lossy(&rendered(page)?))?;
+            console::print(String::from_utf8_lossy(&rendered(page)?))?;
         }
         Some(folder) => {
-            outputs::refuse_folder_in_index(folder)?;
+            output_files::refuse_folder_in_index(folder)?;
             std::fs::create_dir_all(folder)
                 .map_err(|source| clickvec::Error::io(folder, "make this folder", source))?;
             let pages = pages(&command);
@@ -48,8 +48,8 @@ pub(crate) fn run(args: Args, command: clap::Command) -> Result<Answer> {
                 let name = full_name(page);
                 files::write_bytes_atomically(&folder.join(format!("{name}.1")), &rendered(page)?)?;
             }
-            let count = output::counted(pages.len() as u64, "page");
-            output::note(format_args!("{}: written; {count}", folder.display()));
+            let count = console::counted(pages.len() as u64, "page");
+            console::note(format_args!("{}: written; {count}", folder.display()));
         }
     }
     Ok(Answer::Done)

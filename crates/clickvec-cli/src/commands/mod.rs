@@ -10,6 +10,8 @@
 //! * Values are checked by value parsers, whose messages say what was expected.
 
 mod build;
+#[cfg(feature = "serve")]
+mod compare;
 mod completions;
 mod demo;
 mod embed;
@@ -63,7 +65,7 @@ pub(crate) struct Cli {
 
 impl Cli {
     /// The arguments of a command line, the first of which is the program's name.
-    pub(crate) fn of(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    pub(crate) fn from_arguments(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
         let mut command = with_negative_numbers(Cli::command());
         let mut matches = command.try_get_matches_from_mut(arguments)?;
         let options = options(&command, &matches);
@@ -102,6 +104,8 @@ enum Command {
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "serve")]
     Judge(judge::Args),
+    #[cfg(feature = "serve")]
+    Compare(compare::Args),
     Explain(Box<explain::Args>),
     Prepare(Box<prepare::Args>),
     Train(Box<train::Args>),
@@ -142,6 +146,8 @@ fn dispatch(command: Option<Command>) -> Result<Answer> {
         Some(Command::Update(args)) => update::run(*args),
         #[cfg(feature = "serve")]
         Some(Command::Judge(args)) => judge::run(args),
+        #[cfg(feature = "serve")]
+        Some(Command::Compare(args)) => compare::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(*args),
         Some(Command::Embed(args)) => embed::run(args),
         Some(Command::Index(args)) => index::run(args),

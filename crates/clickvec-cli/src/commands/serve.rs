@@ -1,25 +1,29 @@
 //! `clickvec serve`: answers searches over HTTP.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use clickvec::internals::clicks::ClickReader;
+use clickvec::tables::TITLE;
+use clickvec::train::Weighting;
+use clickvec_logs::privacy::remove_personal;
 use clickvec_serve::{Canary, Config, Limits, Server, Tokens};
 use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Options, Record, Table};
 
 use crate::answer::Answer;
+use crate::console;
 use crate::interrupt::Interrupt;
-use crate::output;
-use crate::outputs;
+use crate::output_files;
 
-/// How often it is looked whether a signal came.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The most queries that are suggested.
+const MOST_QUERIES: usize = 10_000;
 
 /// Answer searches over HTTP, and show a page to search with.
 ///
@@ -51,9 +55,23 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     canaries: Option<PathBuf>,
 
+    /// Titles that have a rank of their own for a query, or that it never finds: a table with the columns query, id, and rank,
+    /// which is a number from 1 or `block`. It is read anew when it changes.
+    #[arg(long, value_name = "FILE")]
+    pins: Option<PathBuf>,
+
+    /// Queries that people type, for examples and suggestions on the page: the clicks that `clickvec prepare` wrote. Queries of few
+    /// users (`prepare --private`) and personal data are never shown.
+    #[arg(long, value_name = "CLICKS")]
+    queries: Option<PathBuf>,
+
     /// Record clicks and judgments in this folder: clicks.jsonl for `clickvec prepare`, judgments.tsv for `clickvec evaluate`.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
+
+    /// Also record clicks in the form of OpenSearch's User Behavior Insights 1.3: ubi_queries.jsonl and ubi_events.jsonl.
+    #[arg(long, requires = "record", hide_short_help = true)]
+    ubi: bool,
 
     /// A name that requests may be sent to (the header Host), such as search.example; may be repeated. localhost and addresses
     /// in numbers always work; with --public and without names, every name does.
@@ -119,7 +137,7 @@ fn limits(changes: &[String]) -> Result<Limits> {
             bail!(
                 "--limit: expected NAME=NUMBER with one of the names {}, found `{}`",
                 listed(&names, names.len()),
-                output::printable(text)
+                console::printable(text)
             );
         };
         changed.insert(name.to_owned(), value.into());
@@ -134,14 +152,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     config.public = args.public;
     config.tokens = args.tokens.as_deref().map(Tokens::read).transpose()?.unwrap_or_default();
     config.canaries = args.canaries.as_deref().map(canaries).transpose()?.unwrap_or_default();
-    args.record.as_deref().map(outputs::refuse_folder_in_index).transpose()?;
+    config.pins = args.pins;
+    config.queries = args.queries.as_deref().map(frequent_queries).transpose()?.unwrap_or_default();
+    args.record.as_deref().map(output_files::refuse_folder_in_index).transpose()?;
     config.record = args.record;
+    config.ubi = args.ubi;
     config.hosts = args.hosts;
     for origin in &args.origins {
         anyhow::ensure!(
             is_origin(origin),
             "--origin: expected scheme, host and perhaps a port, as https://shop.example:8443, found `{}`",
-            output::printable(origin)
+            console::printable(origin)
         );
     }
     config.origins = args.origins;
@@ -153,14 +174,14 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&reload)).context("cannot watch for SIGHUP")?;
     let server = Server::start(config, std::io::stderr())?;
-    let mut out = output::stdout();
-    output::written(writeln!(out, "http://{}", server.address()).and_then(|()| out.flush()))?;
-    while interrupt.status().is_none() {
-        std::thread::sleep(LOOK_AGAIN);
+    let mut out = console::stdout();
+    console::written(writeln!(out, "http://{}", server.address()).and_then(|()| out.flush()))?;
+    interrupt.wait_while(|| {
         if reload.swap(false, Ordering::Relaxed) {
             server.reload();
         }
-    }
+        true
+    });
     server.stop();
     // It was asked to stop and did: that is no failure.
     Ok(Answer::Done)
@@ -170,6 +191,22 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
 fn is_origin(text: &str) -> bool {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     host.is_some_and(|host| !host.is_empty() && host.chars().all(|c| c.is_ascii_graphic() && !"/?#@\\".contains(c)))
+}
+
+/// Returns the most frequent queries of a table of clicks that may be shown, the most frequent first.
+fn frequent_queries(path: &Path) -> Result<Vec<String>> {
+    let mut clicks = ClickReader::open(path, TITLE, Weighting::default())?;
+    let mut counts: HashMap<String, f64> = HashMap::new();
+    while let Some(click) = clicks.next()? {
+        if !click.rare {
+            *counts.entry(click.query.trim().to_owned()).or_insert(0.0) += click.worth;
+        }
+    }
+    counts.retain(|query, _| remove_personal(&mut query.clone()).total() == 0);
+    let mut queries: Vec<(String, f64)> = counts.into_iter().collect();
+    queries.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    queries.truncate(MOST_QUERIES);
+    Ok(queries.into_iter().map(|(query, _)| query).collect())
 }
 
 /// Reads the queries that a new index must answer.
@@ -182,12 +219,14 @@ pub(crate) fn canaries(path: &Path) -> Result<Vec<Canary>> {
         let field = |column| record.get(column).unwrap_or_default().to_owned();
         canaries.push(Canary { query: field(query), id: field(id) });
     }
-    anyhow::ensure!(!canaries.is_empty(), "{}: expected queries below the header, found none", output::path(path));
+    anyhow::ensure!(!canaries.is_empty(), "{}: expected queries below the header, found none", console::path(path));
     Ok(canaries)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -222,6 +261,16 @@ mod tests {
             let error = limits(&[wrong.to_owned()]).unwrap_err().to_string();
             assert!(error.contains(told), "{error}");
         }
+    }
+
+    #[test]
+    fn queries_that_are_suggested_are_frequent_and_not_private() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("clicks.tsv");
+        let rows =
+            "lamp\tA lamp\t2\t0\nsofa\tA sofa\t1\t0\nsofa\tB sofa\t4\t0\nann@shop.example\tA\t9\t0\nrare\tC\t9\t1\n";
+        std::fs::write(&path, format!("query\ttitle\tcount\trare\n{rows}")).unwrap();
+        assert_eq!(frequent_queries(&path).unwrap(), ["sofa", "lamp"]);
     }
 
     #[test]

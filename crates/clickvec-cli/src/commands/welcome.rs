@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::answer::Answer;
-use crate::output;
+use crate::console;
 
 const TEXT: &str = "\
 clickvec learns sentence vectors from a search engine's click log and searches with them.
@@ -34,6 +34,6 @@ What to do first:
 
 /// Prints the text.
 pub(crate) fn run() -> Result<Answer> {
-    output::print(TEXT)?;
+    console::print(TEXT)?;
     Ok(Answer::Done)
 }

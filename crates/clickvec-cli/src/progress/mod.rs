@@ -9,7 +9,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::lines::{LineTarget, Pace};
-pub(crate) use clickvec_tables::shown::duration;
+pub(crate) use clickvec_tables::shown::{duration, rate};
 
 /// The number of times a second that a bar is drawn.
 const DRAWS_PER_SECOND: u8 = 10;
@@ -85,14 +85,6 @@ fn pace(per_second: f64) -> String {
     let units = [(1.0, "s"), (60.0, "min"), (3600.0, "h")];
     let unit = units.into_iter().find(|(seconds, _)| per_second * seconds >= 1.0);
     unit.map_or_else(String::new, |(seconds, unit)| format!(", {}/{unit}", rate(per_second * seconds)))
-}
-
-/// Returns a rate with its significant digits.
-pub(crate) fn rate(per_second: f64) -> String {
-    match per_second {
-        rate if rate.is_finite() && rate >= 100.0 => crate::output::count(rate.round() as u64),
-        rate => format!("{rate:.1}"),
-    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::held_out::many_queries;
 /// A model that is made quickly.
 const SMALL: [&str; 6] = ["--set", "encoder.cells=8", "--set", "encoder.members=1", "--set", "titles.epochs=1"];
 
-/// A folder with a log and its titles, some of which nobody clicked.
+/// A folder with a log and its titles, some of which were never clicked.
 fn folder() -> Folder {
     let folder = Folder::new();
     let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
@@ -65,5 +65,7 @@ fn what_cannot_be_built_is_refused_at_once() {
     refused(&["build", "titles.tsv", "--titles", "log.tsv", "-o", "shop"], "the log and the titles are swapped");
     refused(&build(&["--set", "epoch=1"]), "epoch");
     refused(&build(&["--columns", "query=search"]), "search");
+    folder.write("teacher.npy", "no vectors");
+    refused(&build(&["--teacher", "teacher.npy"]), "teacher.npy:1: expected vectors");
     refused(&["build", "none.tsv", "--titles", "titles.tsv", "-o", "shop"], "none.tsv: cannot open");
 }

@@ -115,7 +115,7 @@ fn an_initial_model_gives_the_size_unless_it_is_given() {
         [dimension(&[]), dimension(&["--set", "encoder.dimension=4"]), dimension(&["--set", "encoder.dimension=16"])],
         [6, 4, 16]
     );
-    // What does not fit is said of the encoder, and not of a size that nobody typed.
+    // The message names the encoder, and not a size that is not on the command line.
     let other = ["--set", "encoder.cells=4", "--init=model.safetensors"];
     train(&folder, "m", &other).code(2).says("cells=4").says("cells=8");
     train(&folder, "m", &["--set", "encoder.cells=8", "--encoder", "lstm", "--init=model.safetensors"])

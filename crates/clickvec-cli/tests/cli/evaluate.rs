@@ -147,6 +147,26 @@ fn every_query_can_be_written() {
 }
 
 #[test]
+fn an_output_replaces_an_earlier_one_with_all_its_files() {
+    let folder = Folder::with_data();
+    let evaluate = |system: &str| folder.run(&["evaluate", "--judged", "judged.tsv", system, "--output", "a/out"]);
+    let files = || {
+        let entries = std::fs::read_dir(folder.path("a/out")).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names.join(" ")
+    };
+    evaluate("bm25").code(0);
+    evaluate("trigram").code(0);
+    assert_eq!(files(), "judged.qrels per-query.tsv trigram.run");
+    folder.write("a/out/notes.txt", "mine");
+    evaluate("bm25").code(2).says("expected an evaluation to replace, or nothing, found one with `notes.txt` in it");
+    assert_eq!(files(), "judged.qrels notes.txt per-query.tsv trigram.run");
+    let both = ["evaluate", "--judged=judged.tsv", "bm25", "--output=b", "--save-rankers=b/rankers"];
+    folder.run(&both).code(2).says("another folder for `--save-rankers`");
+}
+
+#[test]
 fn gain_and_ties_are_choices() {
     let folder = Folder::with_data();
     let base = ["evaluate", "--judged", "judged.tsv", "bm25"];
@@ -167,7 +187,7 @@ fn what_cannot_be_judged_is_told() {
             "expected one of the rankers bm25, trigram, vectors, or a file, found `BM25`; did you mean `bm25`?",
         ),
         (&["trigrams"], "did you mean `trigram`?"),
-        (&["bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, found `k`"),
+        (&["bm25:k=1"], "ranker `bm25`: expected one of the parameters k1, b, stem, split, fold, found `k`"),
         (&["bm25:b=2"], "expected 0 to 1 for `b`, found 2"),
         (&["bm25", "bm25"], "expected each system once, found `bm25` again"),
         (&["no.safetensors"], "no.safetensors: cannot open"),
@@ -218,15 +238,6 @@ fn a_run_stands_beside_rankers_on_the_same_titles() {
         run.says("/dev/stdin: expected a file of titles, because a run needs the ids of the judged titles")
             .says("write the titles to a file first, or give the judged table a column `title_id`");
     }
-    let fused = [&base[..], &["part.run", "--fusion=rrf"]].concat();
-    let [report] = folder.run(&fused).code(0).json_lines().try_into().unwrap();
-    assert_eq!(report["systems"][2]["fusion"]["members"][1]["name"], "part", "{report}");
-    folder
-        .run(&[&fused[..], &["--save-rankers=kept"]].concat())
-        .code(2)
-        .says("found a run or an index among its members");
-    let fitted = [&fused[..], &["--fusion=sum:judged.tsv"]].concat();
-    folder.run(&fitted).code(2).says("found a run, which has only the queries of `--judged`");
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn a_table_for_postgresql_has_every_title_with_its_vector() {
         assert_eq!(serde_json::from_str::<Vec<f32>>(&found).unwrap(), vector);
     }
     let sql = folder.read("out/load.sql");
-    assert!(sql.contains("embedding vector(8)") && !sql.contains("DROP"), "{sql}");
+    assert!(sql.contains("embedding :numbers(8)") && !sql.contains("DROP"), "{sql}");
 }
 
 #[test]
@@ -76,12 +76,20 @@ fn lines_of_json_have_every_title_with_its_vector() {
         assert_eq!(&numbers(&point["vector"]), vector);
     }
     std::fs::remove_dir_all(folder.path("out")).unwrap();
-    export(&folder, "opensearch", &["--name=shop"]).code(0);
-    let lines = json_lines(&folder, "out/bulk.jsonl");
-    assert_eq!(lines.len(), 2 * expected.len());
-    for (pair, (id, title, vector)) in lines.chunks_exact(2).zip(&expected) {
-        assert_eq!(pair[0], serde_json::json!({"index": {"_index": "shop", "_id": id}}));
-        assert_eq!((pair[1]["title"].as_str(), &numbers(&pair[1]["embedding"])), (Some(title.as_str()), vector));
+    for form in ["opensearch", "elasticsearch"] {
+        let told =
+            "for 144 queries made from titles, its search as the documentation describes it, computed here, finds ";
+        export(&folder, form, &["--name=shop"]).code(0).says(told);
+        let lines = json_lines(&folder, "out/bulk.jsonl");
+        assert_eq!(lines.len(), 2 * expected.len());
+        for (pair, (id, title, vector)) in lines.chunks_exact(2).zip(&expected) {
+            assert_eq!(pair[0], serde_json::json!({"index": {"_index": "shop", "_id": id}}));
+            assert_eq!((pair[1]["title"].as_str(), &numbers(&pair[1]["embedding"])), (Some(title.as_str()), vector));
+        }
+        let query = folder.read("out/query.json");
+        assert!(query.contains("\"THE QUERY'S VECTOR, a list of 8 numbers\"") && query.lines().count() < 50, "{query}");
+        let _: Value = serde_json::from_str(&query).unwrap();
+        std::fs::remove_dir_all(folder.path("out")).unwrap();
     }
 }
 
@@ -104,15 +112,8 @@ fn a_search_pipeline_has_the_weights_of_the_index() {
         ("z-score", "normalization-processor", "z_score"),
         ("rrf", "score-ranker-processor", "rrf"),
     ] {
-        let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "model.safetensors", "--json"];
-        let _ = std::fs::remove_dir_all(folder.path("rankers"));
-        let fuse = ["bm25:k1=0.5,b=0.4", "--fusion", method, "--save-rankers=rankers"];
-        folder.run(&[&evaluate[..], &fuse].concat()).code(0);
-        let fused = ["index", "--titles=titles.tsv", "--output=shop", "--model"];
-        let files = std::fs::read_dir(folder.path("rankers")).unwrap();
-        let file =
-            files.map(|file| file.unwrap().path()).find(|path| path.to_string_lossy().contains("fusion")).unwrap();
-        folder.run(&[&fused[..], &[file.to_str().unwrap()]].concat()).code(0);
+        let index = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=shop"];
+        folder.run(&[&index[..], &["--weights=words=0.3,vectors=0.9", "--fusion", method]].concat()).code(0);
         let [about] = folder.run(&["inspect", "shop", "--json"]).code(0).json_lines().try_into().unwrap();
         let fusion = &about["fusion"]["weights"];
         let (words, vectors) = (fusion["words"].as_f64().unwrap(), fusion["vectors"].as_f64().unwrap());
@@ -175,6 +176,11 @@ fn encoders_are_exported_with_what_texts_must_become() {
     folder.run(&onnx).code(0);
     std::fs::copy(folder.path("model.safetensors"), folder.path("out/model.onnx")).unwrap();
     folder.run(&["export", "out/model.onnx", "--to=onnx", "--output=out"]).code(2).says("expected an output");
+    folder.train("folded.safetensors", &["--set", "text.accents=fold"]).code(0);
+    folder
+        .run(&["export", "folded.safetensors", "--to=onnx", "--output=folded"])
+        .code(2)
+        .says("expected a model with text.accents=keep");
 }
 
 #[test]
@@ -264,7 +270,7 @@ fn a_folder_of_something_else_is_refused() {
         to(form, form).code(0);
         // Half of one system's files and half of another's would load neither.
         to(form, "opensearch").code(2).says(&format!("{form}: expected an export to this form to replace, or nothing"));
-        // Files that have the names of ours may be somebody else's.
+        // Files that have the names of ours may come from elsewhere.
         let own = format!("own-{form}");
         std::fs::create_dir(folder.path(&own)).unwrap();
         folder.write(&format!("{own}/{file}"), "mine");

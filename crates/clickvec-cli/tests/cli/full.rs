@@ -133,7 +133,7 @@ fn with_ids(folder: &Folder) {
 fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let folder = Folder::with_model();
     with_ids(&folder);
-    let more = ["--output=runs", "--trec-eval", "--fusion=rrf", "--judged=with-ids.tsv"];
+    let more = ["--output=runs", "--trec-eval", "--judged=with-ids.tsv"];
     let arguments: Vec<&str> = THREE.iter().copied().filter(|of| !of.starts_with("--judged=")).chain(more).collect();
     let run = folder
         .run(&arguments)
@@ -143,7 +143,7 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     assert_eq!((&report["queries"], &report["titles"], &report["depth"]), (&48.into(), &144.into(), &1000.into()));
     assert_eq!((&report["judged"], &report["judged_not_in_titles"]), (&144.into(), &48.into()));
     let qrels = qrels(&folder.read("runs/judged.qrels"));
-    for name in ["bm25", "trigram", "model", "fusion:reciprocal-rank"] {
+    for name in ["bm25", "trigram", "model"] {
         let text = folder.read(&format!("runs/{}.run", name.replace(':', "_")));
         let expected = by_hand(&text, &qrels);
         for measure in MEASURES {
@@ -179,7 +179,7 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     let expected =
         format!("anew.run: has only judged titles, {} for 48 queries, as a run has that ranks them anew", lines.len());
     run("anew.run").code(0).says(&expected);
-    // One title that nobody judged, and the run has searched.
+    // One title has no judgment, and the run has searched.
     let unjudged = format!("{}\n{}", lines.join("\n"), lines[0].replace(lines[0].split(' ').nth(2).unwrap(), "t0020"));
     folder.write("searched.run", unjudged + "\n");
     let said = run("searched.run").code(0).stderr();
@@ -245,7 +245,7 @@ fn titles_without_ids_are_known_by_their_texts() {
 fn people_get_a_table_with_tests() {
     let folder = Folder::with_model();
     let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "bm25", "model.safetensors"];
-    let run = folder.run(&[&base[..], &["--fusion=rrf", "--output=out"]].concat()).code(0);
+    let run = folder.run(&[&base[..], &["--output=out"]].concat()).code(0);
     let table = run.stdout();
     for part in [
         "NDCG@10",
@@ -263,105 +263,50 @@ fn people_get_a_table_with_tests() {
     }
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
     let rows = folder.read("out/per-query.tsv");
-    assert_eq!(rows.lines().count(), 1 + 3 * 48);
+    assert_eq!(rows.lines().count(), 1 + 2 * 48);
     assert!(
         rows.starts_with("system\tquery_id\tquery\tndcg@10\trecall@100\tmrr@10\tjudged@10\tcondensed_ndcg@10\tbpref\n")
     );
 }
 
+/// An index is judged as it is searched, by its default weights and by those of a user.
 #[test]
-fn a_fusion_is_fitted_kept_and_searched_again() {
+fn an_index_gives_the_numbers_of_its_search() {
     let folder = Folder::with_model();
-    let line = |line: &str| {
-        let (query, rest) = line.split_once('\t').unwrap();
-        let (colour, thing) = query.split_once(' ').unwrap();
-        format!("{thing} {colour}\t{rest}\n")
-    };
-    let judged = folder.read("judged.tsv");
-    let (head, lines) = judged.split_once('\n').unwrap();
-    folder.write("other.tsv", format!("{head}\n{}", lines.lines().map(line).collect::<String>()));
-    let more =
-        ["--fusion=linear:other.tsv", "--fusion=min-max:other.tsv", "--fusion=rrf:other.tsv", "--save-rankers=kept"];
-    let run = report(&folder.run(&[&THREE[..], &more].concat()).code(0));
-    for name in ["linear", "min-max", "reciprocal-rank"] {
-        let fused = row(&run, &format!("fusion:{name}"));
-        assert_eq!(fused["fusion"]["fitted_on"], 48);
-        let weights = fused["fusion"]["members"].as_array().unwrap().iter().map(|of| of["weight"].as_f64().unwrap());
-        assert!((weights.sum::<f64>() - 1.0).abs() < 1e-9);
-        let best = ["bm25", "trigram", "model"].map(|of| objective(row(&run, of))).into_iter().fold(0.0, f64::max);
-        assert!(objective(fused) > best - 0.02, "{fused} {best}");
-        let kept = format!("kept/fusion_{name}.safetensors");
-        let again = folder.run(&[&THREE[..4], &[&kept], &THREE[7..]].concat()).code(0);
-        assert_same(row(&report(&again), &format!("fusion_{name}")), fused);
-    }
-    // An index of the fusion is searched by it.
-    folder.index("kept/fusion_min-max.safetensors", "titles.tsv").code(0);
-    let found = folder.run(&["search", "shop.index", "-k", "2", "red hammer"]).code(0).stdout();
-    assert!(found.lines().count() == 2 && found.lines().all(|line| line.contains("hammer in red")), "{found}");
-    folder
-        .run(&["search", "shop.index", "日本", "!"])
-        .code(1)
-        .says("`日本`: no results: no title has any of these words")
-        .says("expected words");
-    // What the fit is for, on the queries that it saw.
-    let same = ["--fusion=rrf:judged.tsv"];
-    folder.run(&[&THREE[..], &same].concat()).code(2).says("expected queries that are not in --judged, found none");
-}
-
-/// An index that was made with the fusion finds what `evaluate` says of the fusion.
-#[test]
-fn an_index_gives_the_numbers_of_its_fusion() {
-    let folder = Folder::with_model();
-    for (method, bm25) in [
-        ("linear", "bm25:k1=0.5,stem=1,split=1"),
-        ("min-max", "bm25:k1=1.2,b=0.75"),
-        ("z-score", "bm25:k1=1.2,b=0.75,stem=1"),
-        ("reciprocal-rank", "bm25:k1=1.2,b=0.75"),
-    ] {
-        let three = THREE.map(|argument| if argument == "bm25" { bm25 } else { argument });
-        let fusion = format!("--fusion={method}:2,5,3");
-        let more = [&fusion[..], "--save-rankers=kept"];
-        let run = report(&folder.run(&[&three[..], &more].concat()).code(0));
-        let kept = format!("--model=kept/fusion_{method}.safetensors");
-        folder.run(&["index", &kept, "--titles=titles.tsv", "--output=fused.index"]).code(0);
+    let base = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=fused.index"];
+    let chosen = "--weights=words=0.2,trigrams=0.5,vectors=0.3";
+    for more in [&[][..], &[chosen], &[chosen, "--fusion=min-max"], &[chosen, "--fusion=rrf"]] {
+        folder.run(&[&base[..], more].concat()).code(0);
         let search = ["search", "fused.index", "--topics=judged.tsv", "--trec", "-k=1000"];
         let found = folder.run(&search).code(0).stdout();
         folder.write("fused.run", found);
-        let again = [&THREE[..1], &["--full", "--judged=judged.tsv", "--titles=titles.tsv", "fused.run", "--json"]];
-        let again = report(&folder.run(&again.concat()).code(0));
-        let (expected, found) = (row(&run, &format!("fusion:{method}")), row(&again, "fused"));
-        for measure in ["ndcg@10", "recall@100", "mrr@10"] {
-            let [expected, found] = [expected, found].map(|row| row[measure].as_f64().unwrap());
-            assert!((expected - found).abs() < 1e-6, "{method} {measure}: {expected} {found}");
-        }
-        // It is not fused again.
-        let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
-        let one = "found 1 system besides fusions, which are not fused again";
-        folder.run(&[&twice[..], &["fused.index", "bm25"]].concat()).code(2).says(one);
-        // The index is judged as it is searched, with the titles of the table and with its own.
+        let again = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "fused.run", "--json"];
+        let again = report(&folder.run(&again).code(0));
+        let found = row(&again, "fused");
+        // With the titles of the table and with its own.
         let index = ["evaluate", "--full", "--judged=judged.tsv", "fused.index", "--json"];
-        for more in [&["--titles=titles.tsv"][..], &[]] {
-            let judged = report(&folder.run(&[&index[..], more].concat()).code(0));
+        for titles in [&["--titles=titles.tsv"][..], &[]] {
+            let judged = report(&folder.run(&[&index[..], titles].concat()).code(0));
             for measure in ["ndcg@10", "recall@100", "mrr@10"] {
-                assert_eq!(row(&judged, "fused")[measure], found[measure], "{method} {measure}");
+                assert_eq!(row(&judged, "fused")[measure], found[measure], "{more:?} {measure}");
             }
         }
     }
-    let plain = ["index", "--model=model.safetensors", "--titles=titles.tsv", "--output=fused.index"];
-    let lost =
-        "warning: fused.index: the index that is replaced has a fusion of its own, and the new one has the default";
-    folder.run(&plain).code(0).says(lost);
-    let said = folder.run(&plain).code(0).stderr();
-    assert!(!said.contains("fusion"), "{said}");
-    // One model twice.
-    std::fs::copy(folder.path("model.safetensors"), folder.path("copy.safetensors")).unwrap();
-    let twice = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv", "--fusion=rrf"];
-    let alike = "warning: model and copy find the same for every query";
-    folder.run(&[&twice[..], &["model.safetensors", "copy.safetensors"]].concat()).code(0).says(alike);
-}
-
-fn objective(row: &Value) -> f64 {
-    (row["ndcg@10"].as_f64().unwrap() + row["recall@100"].as_f64().unwrap()) / 2.0
+    let lost = "warning: fused.index: the index that is replaced has weights of its own, and the new one has the default; `--weights`";
+    folder.run(&base).code(0).says(lost);
+    let said = folder.run(&base).code(0).stderr();
+    assert!(!said.contains("weights"), "{said}");
+    let refused = |more: &[&str], message: &str| {
+        folder.run(&[&base[..], more].concat()).code(2).says(message);
+    };
+    refused(&["--weights=words"], "expected a number for each of some of vectors, words, trigrams, teacher");
+    refused(&["--weights=words=0,vectors=0"], "expected a weight above 0, found none");
+    refused(&["--fusion=min-max"], "--weights");
+    refused(
+        &["--weights=words=1", "--fusion=best"],
+        "expected `linear`, `min-max`, `z-score` or `reciprocal-rank`, found `best`",
+    );
+    refused(&["--weights=words=1", "--shard=1/2"], "cannot be used with");
 }
 
 #[test]
@@ -388,6 +333,6 @@ fn what_cannot_be_searched_is_said() {
     let base = ["evaluate", "--full", "--judged=judged.tsv", "--titles=titles.tsv"];
     folder.run(&[&base[..], &["none.safetensors", "--output=runs"]].concat()).code(2);
     // A ranker that cannot be trained: the others are judged, and the answer is no.
-    let run = folder.run(&[&base[..], &["vectors", "bm25", "trigram", "--fusion=rrf"]].concat());
-    run.code(1).says("left out").says("fusion:reciprocal-rank: its member `vectors` was left out").prints("bm25");
+    let run = folder.run(&[&base[..], &["vectors", "bm25", "trigram"]].concat());
+    run.code(1).says("left out").prints("bm25");
 }

@@ -29,7 +29,7 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     let worse =
         "model finds less of what users clicked than BM25 and than letter trigrams; clicks favour the engine that";
     folder.train("worse.safetensors", &["--set", "learning_rate=1e-9"]).code(0).says(worse);
-    // Titles that nobody clicked.
+    // Titles that were never clicked.
     let things = ["hammer", "ladder", "paint", "shelf", "faucet", "bracket", "carpet", "drill"];
     let row = |i: usize| format!("n{i}\t{} x{i}\n", things[i % 8]);
     folder.write("more.tsv", format!("id\ttitle\n{}", (0..2000).map(row).collect::<String>()));

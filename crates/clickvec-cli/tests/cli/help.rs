@@ -2,12 +2,13 @@
 
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "demo",
     "prepare",
     "train",
     "update",
     "judge",
+    "compare",
     "evaluate",
     "embed",
     "index",
@@ -76,6 +77,14 @@ fn help_fits_the_terminal_without_colour() {
         let help = Folder::new().run(&[command, "--help"]).stdout();
         assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
         assert!(!help.contains('\u{1b}'), "{help}");
+    }
+}
+
+#[test]
+fn short_help_is_one_screen() {
+    for command in COMMANDS {
+        let help = Folder::new().run(&[command, "-h"]).stdout();
+        assert!(help.lines().count() <= 40, "{help}");
     }
 }
 

@@ -39,35 +39,14 @@ fn a_model_that_is_cut_short_is_refused() {
 }
 
 #[test]
-fn a_fusion_and_its_rankers_are_described() {
+fn a_ranker_is_described() {
     let folder = Folder::with_model();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv"];
-    let members = ["bm25:k1=1.2,b=0.75", "model.safetensors", "--fusion=z-score:1,3", "--save-rankers=kept"];
-    folder.run(&[&evaluate[..], &members].concat()).code(0);
-    let fusion = "kept/fusion_z-score.safetensors";
-    let text = folder.run(&["inspect", fusion]).code(0).stdout();
-    for expected in
-        ["fusion  z-score", "bm25:k1=1.2,b=0.75,stem=0,split=0    0.25", "model                                0.75"]
-    {
-        assert!(text.contains(expected), "{expected}: {text}");
-    }
-    let report = folder.run(&["inspect", fusion, "--json"]).code(0).json_lines();
-    let members = &report[0]["members"];
-    assert_eq!((&report[0]["fusion"], &members[0]["weight"]), (&"z-score".into(), &0.25.into()));
-    assert_eq!(
-        (&members[0]["ranker"], &members[1]["ranker"]),
-        (&"bm25:k1=1.2,b=0.75,stem=0,split=0".into(), &"model".into())
-    );
+    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv", "bm25:k1=1.2,b=0.75"];
+    folder.run(&[&evaluate[..], &["--save-rankers=kept"]].concat()).code(0);
     let bm25 = "kept/bm25_k1=1.2,b=0.75.safetensors";
     folder.run(&["inspect", bm25]).code(0).prints("ranker  bm25:k1=1.2,b=0.75");
-    // What takes a model alone says who takes a fusion.
-    let embed = ["embed", "--side=query", fusion];
-    for command in [&embed[..], &["explain", "match", fusion, "red", "red door"]] {
-        folder
-            .run(command)
-            .code(2)
-            .says("expected a model, found a `fusion`; this takes its model, which is next to it");
-    }
+    let report = folder.run(&["inspect", bm25, "--json"]).code(0).json_lines();
+    assert_eq!(report[0]["ranker"], "bm25:k1=1.2,b=0.75,stem=0,split=0,fold=0");
 }
 
 /// The files of a folder and of those in it, by their names.
@@ -89,13 +68,10 @@ fn files(path: &std::path::Path, inside: &str) -> Vec<String> {
 #[test]
 fn a_changed_byte_in_any_file_of_an_index_is_named() {
     let folder = Folder::with_model();
-    let evaluate = ["evaluate", "--judged=judged.tsv", "--titles=titles.tsv"];
-    let members = ["bm25:k1=1.2,b=0.75", "trigram", "model.safetensors", "--fusion=z-score", "--save-rankers=kept"];
-    folder.run(&[&evaluate[..], &members].concat()).code(0);
-    let model = "--model=kept/fusion_z-score.safetensors";
-    folder.run(&["index", model, "--titles=titles.tsv", "--output=shop.index"]).code(0);
+    let weights = ["--weights=words=1,vectors=1,trigrams=1", "--fusion=z-score", "--output=shop.index"];
+    folder.run(&[&["index", "--model=model.safetensors", "--titles=titles.tsv"][..], &weights].concat()).code(0);
     folder.write("new.tsv", "id\ttitle\nnew\tred hammer of brass\n");
-    folder.run(&["index", "--update=new.tsv", "--output=shop.index"]).code(0);
+    folder.run(&["update", "shop.index", "--add=new.tsv"]).code(0);
     let verify = ["inspect", "shop.index"];
     folder.run(&verify).code(0).prints("integrity.sound ").prints("fingerprint ");
     let names = files(&folder.path("shop.index"), "");

@@ -13,13 +13,18 @@ fn a_raw_log_and_its_titles_give_the_whole_command() {
     let run = folder.run(&["inspect", "my log.csv", "titles.csv"]).code(1);
     let expected = "next: clickvec prepare 'my log.csv' --columns query=search_term,item=SKU,time=date,user=visitor \
                     --titles titles.csv --columns titles.id=sku,titles.title=name --private --output clicks.tsv";
-    run.prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
+    let run = run
+        .prints("my log.csv: a raw click log, csv, 4 columns, 3 rows")
         .prints("  query  column `search_term`")
         .prints("  1 fault:")
         .prints("my log.csv:4: expected a time (2024-05-17, 2024-05-17 08:30:00, RFC 3339, or seconds since 1970) in column `date`, found other text (4 characters)")
-        .prints("titles.csv: titles, csv, 2 columns, 1 row")
-        .prints(expected);
+        .prints("titles.csv: titles, csv, 2 columns, 1 row");
+    assert!(!run.stdout().contains("clickvec prepare"), "{}", run.stdout());
     // The command works, but for the broken row.
+    let log = folder.read("my log.csv");
+    folder.write("my log.csv", log.replace("soon", "2024-05-03"));
+    folder.run(&["inspect", "my log.csv", "titles.csv"]).code(0).prints(expected);
+    folder.write("my log.csv", log);
     folder
         .run(&[
             "prepare",
@@ -171,7 +176,7 @@ fn titles_and_judged_titles_are_fine_where_they_are_read() {
         ("judged-long.tsv", format!("{judged}red hammer\t{long}\t1\n"), "judged", evaluate, 0),
         ("judged-none.tsv", "query\ttitle\tgrade\n".to_owned(), "judged", evaluate, 1),
         ("judged-two.tsv", format!("{judged}a\tb\t1\na\tb\t2\n"), "judged", evaluate, 1),
-        ("judged-name.tsv", judged.replace("\tgrade\n", "\trelevance\n"), "judged", evaluate, 1),
+        ("judged-name.tsv", judged.replace("\tgrade\n", "\trelevance\n"), "judged", evaluate, 0),
     ] {
         folder.write(name, text);
         let checked = folder.run(&["inspect", name, "--json"]).code(i32::from(faults > 0)).json_lines();
@@ -263,6 +268,10 @@ fn what_trec_and_beir_have_wrong_is_found() {
         ("three.qrels", "q1 d1 2\n", "three.qrels:1: expected 4 fields"),
         ("five.run", "q1 Q0 d1 1 2.5\n", "five.run:1: expected 6 fields"),
         ("ranklib.txt", "2 qid:1 1:3.0 2:0.5 # 101\n", "found features for learning to rank"),
+        ("bulk.jsonl", "{\"index\": {\"_id\": \"1\"}}\n{\"query\": \"a\"}\n", "found a request of `_bulk`"),
+        ("topics.jsonl", "{\"query_id\": \"1\", \"query\": \"\"}\n", "topics.jsonl:1: expected a text, found nothing"),
+        ("negative.qrels", "q1 0 d1 -1\n", "no title was judged"),
+        ("program.txt", "import os\n\ndef run():\n    x = [1]\n    return x\n", "nothing that clickvec knows"),
         ("pointer.csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "found a pointer of Git LFS"),
     ] {
         folder.write(name, text);
@@ -283,4 +292,58 @@ fn what_trec_and_beir_have_wrong_is_found() {
     folder.run(&["inspect", "beir"]).code(1).prints("test.tsv:2: expected a grade");
     folder.write("beir/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\t1\t1\n");
     folder.run(&["inspect", "beir"]).code(0).prints("next: clickvec evaluate bm25 MODEL --judged beir");
+    folder.run(&["inspect", "beir/queries.jsonl"]).code(0).prints("queries.jsonl: queries with ids (topics), json");
+    folder
+        .run(&["inspect", "beir/corpus.jsonl"])
+        .code(0)
+        .prints("a corpus of titles in BEIR's form, json, 3 columns, 1 row");
+}
+
+#[test]
+fn queries_with_ids_are_told_from_other_tables() {
+    let folder = Folder::new();
+    for (name, text) in [
+        ("tagged.topics", "<top>\n<num> Number: 1\n<title> red hose\n</top>\n"),
+        (
+            "xml.topics",
+            "<?xml version=\"1.0\"?>\n<topics><topic number=\"1\"><query>red hose</query></topic></topics>\n",
+        ),
+        ("marco.tsv", "1\tred hose\n2\tblue hose\n"),
+        ("named.tsv", "qid\tquery\n1\tred hose\n"),
+    ] {
+        folder.write(name, text);
+        folder.run(&["inspect", name]).code(0).prints(": queries with ids (topics)");
+    }
+    folder.write("good.qrels", "1 0 d1 2\n");
+    folder
+        .run(&["inspect", "good.qrels", "named.tsv"])
+        .code(0)
+        .prints("next: clickvec evaluate bm25 MODEL --judged good.qrels --topics named.tsv --titles TITLES");
+    folder.write("twice.tsv", "1\tred hose\n1\tblue hose\n");
+    folder.run(&["inspect", "twice.tsv"]).code(1).prints("twice.tsv:2: expected a new id");
+}
+
+#[test]
+fn what_is_proposed_was_tried() {
+    let folder = Folder::new();
+    // Of a column of 0 and 1 beside query and title, only its owner knows the meaning.
+    folder.write("flags.csv", "query,title,user,bought\nred hose,Hose,a,1\nred hose,Lamp,b,0\n");
+    let run = folder.run(&["inspect", "flags.csv"]).code(1).prints("bought");
+    assert!(!run.stdout().contains("next:"), "{}", run.stdout());
+    folder.write("log's.csv", "query,title,Zeit (€),\nred hose,Hose,2024-01-01,\n");
+    folder.run(&["inspect", "log's.csv"]).code(0).prints(r"next: clickvec prepare 'log'\''s.csv' --output clicks.tsv");
+    folder.write(
+        "ratings.json",
+        "{\n\"judgmentRatings\": [{\"query\": \"a\", \"ratings\": [{\"docId\": 1, \"rating\": \"2.000\"}]}]}",
+    );
+    folder
+        .run(&["inspect", "ratings.json"])
+        .code(0)
+        .prints("ratings.json: judged titles, json")
+        .prints("next: clickvec evaluate bm25 trigram MODEL --judged ratings.json --titles TITLES");
+    folder.write("two.tsv", "query\ttitle\nred hose\tHose\nquery\ttitle\nblue hose\tHose\n");
+    folder
+        .run(&["inspect", "two.tsv"])
+        .code(0)
+        .prints("two.tsv: a click log, ready for `train`, tsv, 2 columns, 2 rows");
 }

@@ -127,7 +127,7 @@ fn an_index_that_is_stopped_leaves_nothing_behind() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A program that is stuck because nobody reads what it prints gets the first signal and cannot react.
+/// A program whose full pipe has no reader gets the first signal and cannot react.
 #[test]
 #[ignore = "slow; .ci/run runs it"]
 fn a_second_signal_ends_the_program_at_once() {
@@ -160,8 +160,6 @@ fn an_output_that_can_only_be_a_folder_is_refused_at_once() {
     for output in ["newdir/", "newdir/.", "."] {
         folder.run(&[&RUN[..], &["--output", output]].concat()).code(2).prints_nothing();
         folder.run(&["prepare", "clicks.tsv", "--output", output]).code(2).prints_nothing();
-        folder.run(&["prepare", "clicks.tsv", "--output=c.tsv", "--validation", output]).code(2).prints_nothing();
     }
-    assert!(!folder.path("c.tsv").exists());
     assert!(!folder.path("newdir").exists());
 }

@@ -158,8 +158,10 @@ fn grades_of_a_page_say_which_system_is_better() {
     assert_eq!((code, &result["finding"], &result["queries"]), (Some(0), &json!("better"), &json!(judged)));
     assert!(result["interval"][0].as_f64().unwrap() > 0.0, "{printed}");
     // Once more there is nothing to do, and the table is for people.
+    let written =
+        ["--write", "opensearch=ratings.json", "--write", "quepid=ratings.csv", "--write", "quepid-book=book.json"];
     folder
-        .run(&arguments[..6])
+        .run(&[&arguments[..6], &written].concat())
         .code(0)
         .prints(sentence)
         .prints("NDCG@10\n")
@@ -171,6 +173,11 @@ fn grades_of_a_page_say_which_system_is_better() {
     let [report] = folder.run(&evaluate).code(0).says("without a grade").json_lines().try_into().unwrap();
     let difference =
         report["systems"][0]["ndcg@10"].as_f64().unwrap() - result["systems"][0]["ndcg@10"].as_f64().unwrap();
+    for judged in ["ratings.json", "ratings.csv", "book.json"] {
+        let other = ["evaluate", "shop.index", "--full", "--titles", "titles.tsv", "--json", "--judged", judged];
+        let [same] = folder.run(&other).code(0).json_lines().try_into().unwrap();
+        assert_eq!(same["systems"][0]["ndcg@10"], report["systems"][0]["ndcg@10"], "{judged}");
+    }
     // There every query counts once, here every search.
     assert!(difference.abs() < 0.1, "{difference}");
 }

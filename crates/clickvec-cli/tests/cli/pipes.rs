@@ -24,7 +24,7 @@ fn a_reader_that_has_enough_is_success() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // Nobody reads: the first write finds the pipe closed.
+        // Without a reader, the first write finds the pipe closed.
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -52,6 +52,43 @@ fn a_full_disk_is_an_error() {
 }
 
 #[cfg(target_os = "linux")]
+/// Rust's runtime opens `/dev/null` in its place, where everything would vanish.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_is_no_success() {
+    let folder = Folder::with_index();
+    let commands = [
+        "search shop.index red",
+        "evaluate --judged judged.tsv bm25",
+        "inspect model.safetensors",
+        "--help",
+        "--version",
+    ];
+    for command in commands {
+        let status = |close: &str| {
+            let script = format!("exec {} {command} {close}", program().display());
+            let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path("")).output().unwrap();
+            (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, stderr) = status(">&-");
+        assert!(code == Some(2) && stderr.starts_with("error: standard output: expected an open file"), "{stderr}");
+        let (code, stderr) = status("<>/dev/null >&0");
+        assert!(code == Some(0), "{stderr}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_output_has_its_name() {
+    let folder = Folder::with_data();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut prepare = Command::new(program());
+    prepare.args(["prepare", "clicks.tsv", "--min-users=1", "-o", "-"]).stdout(full);
+    let output = prepare.current_dir(folder.path("")).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && stderr.contains("standard output: cannot write"), "{stderr}");
+}
+
 #[test]
 fn a_device_without_an_end_is_refused() {
     let folder = Folder::with_model();

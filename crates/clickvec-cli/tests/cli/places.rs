@@ -99,10 +99,7 @@ fn a_pipe_may_be_a_run_and_nothing_else() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, stderr) = evaluate("model.safetensors");
-    assert!(
-        code == Some(2) && stderr.contains("expected a run, because models, rankers and fusions are files"),
-        "{stderr}"
-    );
+    assert!(code == Some(2) && stderr.contains("expected a run, because models and rankers are files"), "{stderr}");
     folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "--output", "out"]).code(0);
     let (code, stderr) = evaluate("out/bm25.run");
     assert_eq!(code, Some(0), "{stderr}");
@@ -329,7 +326,7 @@ fn standard_input_is_read_once() {
         "--epochs=1",
     ];
     folder.run_with(&twice, folder.read("clicks.tsv")).code(2).says("standard input was read before; give one of");
-    let twice = ["evaluate", "--judged", "-", "bm25", "trigram", "--fusion=rrf:-"];
+    let twice = ["evaluate", "--judged", "-", "bm25", "trigram", "--clicks=-"];
     folder.run_with(&twice, judged).code(2).says("standard input was read before; give one of the inputs as a file");
     let titles = [
         "train",

@@ -8,7 +8,6 @@ use crate::prepare::{LOG, json, prepare};
 
 /// What a former run wrote.
 const FORMER: &str = "query\ttitle\tcount\nformer\tformer\t1\n";
-const FORMER_HELD: &str = "query\ttitle\tgrade\tcount\nformer\tformer\t1\t1\n";
 
 #[test]
 fn broken_rows_are_counted_and_too_many_stop() {
@@ -120,9 +119,6 @@ fn logs_that_are_refused() {
             "a least number of users needs a column of users, found none; name the column as `user=NAME` in `--columns`",
         ),
         (&["prepare", "other.tsv", "-o", "out.tsv", "--correct-position-bias"], "`position=NAME`"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation", "v.tsv"], "--validation-split"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "0.5"], "--validation FILE"),
-        (&["prepare", "log.tsv", "-o", "out.tsv", "--validation-split", "1.5"], "a number between 0 and 1"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--memory", "1M"], "16M or more"),
         (&["prepare", "log.tsv", "-o", "out.tsv", "--max-bad", "-1"], ""),
         (&["prepare", "-", "-", "-o", "out.tsv"], "standard input"),
@@ -148,7 +144,7 @@ fn one_column_is_not_both_query_and_title() {
         &["--columns=query=title"],
         &["--columns=query=item", "--columns=title=item", "--item-as-title"],
     ] {
-        prepare(&folder, columns).code(2).says(same).says("name them with `--columns query=NAME,title=NAME`");
+        prepare(&folder, columns).code(2).says(same).says("name them as `query=NAME,title=NAME` in `--columns`");
     }
     assert!(!folder.path("clicks.tsv").exists());
     prepare(&folder, &["--columns=query=title", "--columns=title=query"]).code(0);
@@ -164,15 +160,8 @@ fn a_full_disk_is_an_error() {
     folder.write("log.tsv", LOG);
     let run = folder.run(&["prepare", "log.tsv", "-o", "/dev/full", "--min-users", "1"]).code(2);
     run.says("/dev/full: cannot write: No space left on device");
-    for (output, validation) in [("/dev/full", "held.tsv"), ("clicks.tsv", "/dev/full")] {
-        folder.write("held.tsv", FORMER_HELD);
-        folder.write("clicks.tsv", FORMER);
-        let split = ["--validation", validation, "--validation-split", "2024-05-03", "--min-users", "1"];
-        folder.run(&[&["prepare", "log.tsv", "-o", output], &split[..]].concat()).code(2).says("No space left");
-        assert_eq!([folder.read("held.tsv"), folder.read("clicks.tsv")], [FORMER_HELD, FORMER]);
-    }
     let names: Vec<_> = std::fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(names, ["log.tsv"]);
     for name in ["/dev/stdout", "-"] {
         folder.run(&["prepare", "log.tsv", "-o", name, "--min-users", "1"]).code(0).prints("sofa\tCouch\t1\n");
     }
@@ -202,9 +191,6 @@ fn outputs_are_told_apart_by_where_they_lead() {
     std::fs::create_dir(folder.path("sub")).unwrap();
     std::os::unix::fs::symlink("out.tsv", folder.path("link.tsv")).unwrap();
     for other in ["./out.tsv", "sub/../out.tsv", "link.tsv"] {
-        let split = ["--validation-split", "0.5", "--validation", other];
-        let run = folder.run(&[&["prepare", "log.tsv", "-o", "out.tsv"], &split[..]].concat());
-        run.code(2).says("a file of its own for each output");
         folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", other]).code(2).says("a file of its own");
         assert!(!folder.path("out.tsv").exists());
     }
@@ -233,21 +219,11 @@ fn limits_that_cannot_be_held_are_an_error() {
         .says("leave `--max-queries` out");
     folder.write("log.tsv", "query\ttitle\na\tt\n");
     prepare(&folder, &["--max-queries", "9"]).code(2).says("needs a column of users").says("leave `--max-queries` out");
-    let split = ["--validation", "held.tsv", "--validation-split", "2024"];
-    prepare(&folder, &split).code(2).says("expected a date or a time, such as 2024-05-17");
     // A table that has rows does not give way to one without.
     folder.write("clicks.tsv", FORMER);
-    folder.write("held.tsv", FORMER_HELD);
-    let refused = |split: &[&str], part: &str, why: &str| {
-        let message =
-            format!("{part}: expected pairs for both tables, found none for this one, so neither was written");
-        prepare(&folder, &[&["--validation", "held.tsv"], split].concat()).code(2).says(&message).says(why);
-        assert_eq!([folder.read("clicks.tsv"), folder.read("held.tsv")], [FORMER, FORMER_HELD]);
-    };
-    refused(&["--validation-split", "0.000001"], "held.tsv", "the part is too small");
-    folder.write("log.tsv", "query\ttitle\ttime\na\tt\t2024-05-17\n");
-    refused(&["--validation-split", "2024-05-18"], "held.tsv", "no click that is kept is that late");
-    refused(&["--validation-split", "2024-05-01"], "clicks.tsv", "all clicks that are kept are that late");
+    folder.write("log.tsv", "query\ttitle\tcount\na\tt\t0\n");
+    prepare(&folder, &[]).code(2).says("expected pairs of a query and a title, found none left");
+    assert_eq!(folder.read("clicks.tsv"), FORMER);
 }
 
 #[test]
@@ -281,7 +257,7 @@ fn a_killed_run_leaves_what_was_there_and_nothing_else() {
     while !folder.path(".clickvec-clicks.tsv.lock").exists() {}
     child.kill().unwrap();
     child.wait().unwrap();
-    // The lock is empty, and nobody holds it.
+    // The lock is empty, and no process holds it.
     assert_eq!(names(), [".clickvec-clicks.tsv.lock", "clicks.tsv"]);
     assert_eq!(folder.read("clicks.tsv"), FORMER);
     folder.write("log.tsv", LOG);

@@ -75,15 +75,30 @@ fn without_a_known_word_there_is_no_result() {
 }
 
 #[test]
-fn titles_of_unknown_words_are_left_out_and_told() {
+fn titles_of_unknown_words_are_found_by_words() {
     let folder = Folder::with_index();
-    let titles = folder.read("titles.tsv") + "x1\t日本\nbroken\n";
+    let titles = folder.read("titles.tsv") + "x1\t日本\nx2\tBlack &amp; Decker men&#39;s drill\nbroken\n";
+    folder.write("titles.tsv", titles);
+    let titles = folder.read("titles.tsv") + "x3\t--\nx4\t🙂\nx5\t\n";
     folder.write("titles.tsv", titles);
     let run = folder.index("model.safetensors", "titles.tsv").code(0);
-    assert!(run.stderr().contains("1 title cannot be found: the model knows none of their words"), "{}", run.stderr());
-    assert!(run.stderr().contains("titles.tsv:147: expected at least 2 columns, found 1"), "{}", run.stderr());
+    let run = run.says("3 titles without any word: no search finds them");
+    let run = run.says("titles.tsv: decoded HTML entities in 1 text");
+    assert!(
+        run.stderr().contains("1 title found by words alone: the model knows none of their words"),
+        "{}",
+        run.stderr()
+    );
+    assert!(run.stderr().contains("titles.tsv:148: expected at least 2 columns, found 1"), "{}", run.stderr());
     let run = folder.run(&[&BASE[..], &["--json", "-k", "1000", "red hammer"]].concat()).code(0);
-    assert_eq!(run.json_lines()[0]["results"].as_array().unwrap().len(), 144);
+    assert_eq!(run.json_lines()[0]["results"].as_array().unwrap().len(), 145);
+    for mode in ["words", "fused"] {
+        let run = folder.run(&["search", "shop.index", "--json", "--mode", mode, "日本"]).code(0);
+        assert_eq!(run.json_lines()[0]["results"][0]["id"], "x1", "{mode}");
+    }
+    folder.run(&["search", "shop.index", "--mode", "vectors", "日本"]).code(1);
+    let run = folder.run(&["search", "shop.index", "--json", "--mode", "words", "decker"]).code(0);
+    assert_eq!(run.json_lines()[0]["results"][0]["title"], "Black & Decker men's drill");
 }
 
 #[test]
@@ -194,6 +209,15 @@ fn topics_may_be_judged_titles_and_their_faults_are_told() {
     folder.run(&[&search[..], &["judged.tsv"]].concat()).code(2).says("`grade`").prints_nothing();
     folder.write("judged.tsv", "query\ttitle\tgrade\n");
     folder.run(&[&search[..], &["judged.tsv"]].concat()).code(2).says("expected topics");
+    // What is no id may be a query that a person typed.
+    for (text, place) in
+        [("john smith\tlamp\n", "log.tsv:1"), ("query_id\tquery\ttitle\tgrade\na b\tc\td\t1\n", "log.tsv")]
+    {
+        folder.write("log.tsv", text);
+        let run = folder.run(&[&search[..], &["log.tsv"]].concat()).code(2);
+        let run = run.says(&format!("{place}: expected")).says("white space");
+        assert!(!run.stderr().contains("john"), "{}", run.stderr());
+    }
     #[cfg(unix)]
     {
         let pipe = folder.run_with(&[&search[..], &["/dev/stdin"]].concat(), judged).code(0);

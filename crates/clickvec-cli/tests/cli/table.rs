@@ -154,7 +154,7 @@ fn any_system_can_be_the_one_that_all_are_compared_with() {
     folder
         .run(&["lab", "table", "spec.toml", "--against", "none"])
         .code(2)
-        .says("expected a system of the table for `--against`, found `none`");
+        .says("expected a system of the table, found `none`; name another as `--against`");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn faults_of_a_spec_are_told_before_anything_is_done() {
     let missing = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "none/t.html"];
     folder.run(&missing).code(2).says("none: expected a folder");
     let form = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "t.txt"];
-    folder.run(&form).code(2).says("expected a name that ends in `.md` or `.html` for `--output`, found `t.txt`");
+    folder.run(&form).code(2).says("expected a name that ends in `.md` or `.html`, found `t.txt`");
     let over = ["lab", "table", "spec.toml", "--judged", "judged.tsv", "--output", "spec.toml"];
     folder.run(&over).code(2).says("not an input, found `spec.toml`");
 }
@@ -368,6 +368,8 @@ fn a_row_has_seeds_of_its_own() {
     let three = values("seeds = 3");
     let of_seed = |seed: usize| three["seeds"][seed]["ndcg@3"].as_f64().unwrap();
     assert_eq!(first["ndcg@3"], three["seeds"][0]["ndcg@3"]);
+    assert_eq!(first["per_query"], three["per_query_by_seed"][0]);
+    assert!(first.get("per_query_by_seed").is_none());
     // The next seed is that of the parameter.
     let other = table(&[row("Doc2Vec", "ranker = \"doc2vec:size=8,epochs=3,sample=0,seed=5\"")]).code(0).json_lines();
     assert_eq!(other[0]["systems"][0]["ndcg@3"], three["seeds"][1]["ndcg@3"]);
@@ -375,6 +377,17 @@ fn a_row_has_seeds_of_its_own() {
     assert!(of_seed(0) != of_seed(1), "{three}");
     let text = folder.run(&["lab", "table", "spec.toml"]).code(0).stdout();
     assert!(!text.contains("standard deviation over"), "{text}");
+    // For other seeds as well, a difference is less significant.
+    let bm25 = row("BM25", "ranker = \"bm25\"");
+    let found = table(&[doc2vec("seeds = 3"), bm25]).code(0).json_lines()[0].clone();
+    let (test, crossed) = (&found["tests"][0], &found["tests_over_seeds"][0]);
+    assert_eq!(
+        (&crossed["a"], &crossed["b"], &crossed["metric"]),
+        (&test["a"], &test["b"], &test["metric"]),
+        "{found}"
+    );
+    assert!((crossed["difference"].as_f64().unwrap() - test["difference"].as_f64().unwrap()).abs() < 1e-12);
+    assert!(crossed["t"].as_f64().unwrap().abs() <= test["t"].as_f64().unwrap().abs() + 1e-9, "{crossed} {test}");
     folder.write(
         "spec.toml",
         [DATA, &doc2vec("seeds = 2"), &row("Three", &format!("{}seeds = 3", "ranker = \"doc2vec:size=8,epochs=3\"\n"))]

@@ -44,7 +44,7 @@ fn a_model_teaches_another() {
     folder.run(&["search", "shop.index", "red ladder"]).code(0);
 }
 
-/// The texts of a `.npy` are a file of their own, which nobody names.
+/// The texts of a `.npy` are a file of their own, which no option names.
 #[test]
 #[cfg(unix)]
 fn the_texts_of_a_teacher_are_not_overwritten() {
@@ -103,7 +103,7 @@ fn damaged_parquet_is_an_error_or_other_vectors() {
 fn parquet_is_told_how_to_be_had() {
     let folder = Folder::with_data();
     folder.write("t.parquet", b"PAR1 and so on");
-    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("build with the feature `parquet`");
+    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("--features parquet`");
 }
 
 #[test]

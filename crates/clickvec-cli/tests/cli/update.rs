@@ -116,14 +116,11 @@ fn while_learning(folder: &Folder, update: &str, meanwhile: impl FnOnce()) {
     assert!(child.wait().unwrap().success());
 }
 
-/// The weights of a fusion stay, and titles that were added to the index while the model was trained do not vanish.
+/// Weights of a user stay, and titles that were added to the index while the model was trained do not vanish.
 fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) {
     let split = |command: &str| command.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let run = |command: &str| folder.run(&split(command).iter().map(String::as_str).collect::<Vec<_>>());
-    run("evaluate --judged=log/judged.tsv --titles=titles.tsv bm25:k1=1.2,b=0.75 m --fusion=min-max:1,3 \
-         --save-rankers=kept")
-    .code(0);
-    run(&index.replace("--model=m ", "--model=kept/fusion_min-max.safetensors ")).code(0);
+    run(&format!("{index} --fusion=min-max --weights=words=0.25,vectors=0.75")).code(0);
     let fusion = || folder.read("index/fusion.json");
     let before = fusion();
     assert!(before.contains("0.75"), "{before}");
@@ -134,7 +131,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let later = (0..5).map(|number| format!("later{number}\tzeppelin charger {number}\t1\n"));
     folder.write("later.tsv", format!("id\ttitle\tprice\n{}", later.collect::<String>()));
     while_learning(folder, &format!("{update} --set=epochs=60"), || {
-        run("index --update=later.tsv --output=index").code(0);
+        run("update index --add=later.tsv").code(0);
     });
     assert_eq!(all(), listed + 5, "titles that came while the model was trained");
     let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
@@ -211,6 +208,11 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
         (&suspicion["suspicion"], &suspicion["witness"]),
         (&"not-like-before".into(), &"letter-trigrams".into())
     );
+    // Nor are robots hidden by users on the same day.
+    let with_users = format!("{day}{}", robots(&day, &folder.read("titles.tsv"), 3).split_once('\n').unwrap().1);
+    folder.write("robots.tsv", with_users);
+    let run = update(&folder, "index", &with("robots.tsv"), &[ALWAYS]).code(1);
+    run.prints("far fewer of the titles clicked on the newest day than of those before");
     // Learnt all the same, judged titles refuse it: robots click far more than users.
     folder.write("robots.tsv", robots(&day, &folder.read("titles.tsv"), 12));
     let more = ["--json", "--trust-clicks", "--set=epochs=8", "--judged=log/validation.tsv"];
@@ -418,6 +420,11 @@ fn what_cannot_be_done_is_said_and_changes_nothing() {
     };
     let base = "update m --titles titles.tsv --clicks";
     refused(&format!("{base} day01.tsv day00.tsv day01.tsv"), "expected each day once, found `day01.tsv` again");
+    folder.write("bad.tsv", "query\ttitle\tcount\na\tb\t-1\na\tb\tx\n");
+    refused(
+        &format!("{base} bad.tsv"),
+        "bad.tsv: expected clicks, found none (2 broken; line 2: expected a finite number",
+    );
     let judged = folder.read("log/validation.tsv");
     let query = judged.lines().nth(1).unwrap().split('\t').next().unwrap();
     let one: String = judged

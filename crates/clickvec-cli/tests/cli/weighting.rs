@@ -33,7 +33,7 @@ fn rankers_of_the_command_line_learn_from_weighted_pairs() {
     folder
         .run(&[&evaluate[..], &["--weighting=none"]].concat())
         .code(2)
-        .says("name one with `--clicks`")
+        .says("name one as `--clicks`")
         .prints_nothing();
 }
 
@@ -56,5 +56,5 @@ fn rankers_of_a_table_learn_from_weighted_pairs() {
     assert!(is_first(&made(&[]).code(0).json_lines()[0]), "the default is the logarithm");
     spec("");
     let alone = made(&["--weighting=none"]).code(2);
-    alone.says("`--weighting` is about the counts of a click log; name one with `--clicks`");
+    alone.says("expected a click log, whose counts `weighting` is about, found none; name one as `--clicks`");
 }

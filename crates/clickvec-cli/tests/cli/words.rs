@@ -24,6 +24,30 @@ fn found(folder: &Folder, index: &str, query: &str) -> Vec<String> {
 }
 
 #[test]
+fn accents_are_folded_if_the_model_folds_them_or_the_index() {
+    let folder = Folder::with_data();
+    folder.write("part.tsv", "id\ttitle\na\tCafé hammer\nb\tcafe hammer\n");
+    folder.train("model.safetensors", &["--set", "text.accents=fold"]).code(0);
+    index(&folder, &[]).code(0);
+    assert_eq!(found(&folder, "shop.index", "cafés"), ["a", "b"]);
+    let vector = |text: &str| {
+        let lines = folder.run_with(&["embed", "model.safetensors", "--side=title"], text).code(0).json_lines();
+        lines[0]["vector"].clone()
+    };
+    assert_eq!(vector("Café hammer\n"), vector("cafe hammer\n"));
+    folder.run(&["inspect", "model.safetensors"]).code(0).prints("training.config.text.accents").prints("  fold");
+    index(&folder, &["--weights", "words=0.1,trigrams=0.1,vectors=1"]).code(0);
+    let by_trigrams = folder.run(&["search", "shop.index", "--json", "--mode", "trigrams", "café hammer"]).json_lines();
+    assert_eq!(by_trigrams[0]["results"][0]["score"], by_trigrams[0]["results"][1]["score"]);
+    index(&folder, &["--words", "stem,split"]).code(0);
+    assert_eq!(found(&folder, "shop.index", "cafés"), ["a"]);
+    // A model goes on with its own rule.
+    folder.train("next.safetensors", &["--init", "model.safetensors"]).code(0);
+    let other = ["--init", "model.safetensors", "--set", "text.accents=keep"];
+    folder.train("other.safetensors", &other).code(2).says("expected an initial model with accents=keep tokens=words");
+}
+
+#[test]
 fn an_index_compares_words_as_it_is_told() {
     let folder = folder();
     for (how, by_plural, by_unit) in [
@@ -37,12 +61,11 @@ fn an_index_compares_words_as_it_is_told() {
         assert_eq!(found(&folder, "shop.index", "12in"), by_unit, "{how}");
     }
     folder.write("new.tsv", "id\ttitle\nn\tgreen hammers\n");
-    folder.run(&["index", "--update", "new.tsv", "--output", "shop.index"]).code(0);
-    folder.run(&["index", "--join", "shop.index", "--output", "shop.index"]).code(0);
+    folder.run(&["update", "shop.index", "--add", "new.tsv"]).code(0);
+    folder.run(&["update", "shop.index", "--compact"]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
     // What is lost is said.
-    let lost = "the index that is replaced compares words by `exact`, and the new one by `stem,split`; `--words exact`, or a fusion \
-                whose `bm25` does so, keeps that";
+    let lost = "the index that is replaced compares words by `exact`, and the new one by `stem,split`; `--words exact` keeps that";
     index(&folder, &["--words", "exact"]).code(0);
     index(&folder, &[]).code(0).says(lost);
     index(&folder, &["--words", "stem"]).code(0);
@@ -79,46 +102,12 @@ fn shards_are_joined_as_it_is_told() {
 }
 
 #[test]
-fn a_fusion_brings_its_own() {
-    let folder = folder();
-    let evaluate = ["evaluate", "--full", "--judged", "judged.tsv", "--titles", "titles.tsv"];
-    let more = ["bm25:k1=1.2,b=0.75,stem=1,split=1", "model.safetensors", "--fusion", "z-score"];
-    folder.run(&[&evaluate[..], &more, &["--save-rankers", "kept"]].concat()).code(0);
-    let fusion = "kept/fusion_z-score.safetensors";
-    let model = |fusion| ["index", "--model", fusion, "--titles", "part.tsv", "--output", "shop.index"];
-    folder.run(&model(fusion)).code(0);
-    assert_eq!(found(&folder, "shop.index", "hammers"), ["a", "b"]);
-    let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
-    let (words, fused) = (&about[0]["searches"]["words"], &about[0]["fusion"]);
-    assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&1.2.into(), &0.75.into(), &true.into()));
-    assert_eq!((&fused["method"], &fused["custom"]), (&"z-score".into(), &true.into()));
-    let words =
-        "expected a model with `--words`, found a fusion, which compares words as its `bm25` does; leave `--words` out";
-    folder.run(&[&model(fusion)[..], &["--words", "stem"]].concat()).code(2).says(words);
-    // What was fitted together stays together.
-    let join = ["index", "--join", "shop.index", "--words", "exact", "--output", "joined.index"];
-    folder.run(&join).code(2).says("expected an index with the default fusion with `--words`");
-    // An index has the parameters with which the weights were fitted.
-    let more = ["bm25:stem=1", "model.safetensors", "--fusion", "min-max", "--save-rankers", "other"];
-    folder.run(&[&evaluate[..], &more].concat()).code(0);
-    folder.run(&model("other/fusion_min-max.safetensors")).code(0);
-    let about = folder.run(&["inspect", "--json", "shop.index"]).code(0).json_lines();
-    let words = &about[0]["searches"]["words"];
-    assert_eq!((&words["k1"], &words["b"], &words["stem"]), (&0.9.into(), &0.4.into(), &true.into()));
-    assert_eq!(words["split"], false);
-}
-
-#[test]
 fn what_is_no_way_to_compare_words_is_refused() {
     let folder = folder();
     for bad in ["", "stems", "stem,stem", "stem split"] {
-        index(&folder, &["--words", bad]).code(2).says("expected exact, stem, split or stem,split");
+        index(&folder, &["--words", bad]).code(2).says("expected exact, or some of stem, split and fold");
     }
     index(&folder, &[]).code(0);
-    folder
-        .run(&["index", "--delete", "gone.txt", "--words", "stem", "--output", "shop.index"])
-        .code(2)
-        .says("cannot be used with");
     for (spec, fault) in [("stem=2", "expected 0 to 1 for `stem`, found 2"), ("split=0.5", "a whole number")] {
         let ranker = format!("bm25:{spec}");
         folder.run(&["evaluate", "--judged", "judged.tsv", &ranker]).code(2).says(fault);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clickvec::train::{Outcome, Overrides};
 use clickvec_build::{Build, folder_beside};
+use clickvec_logs::options::LogColumns;
 use clickvec_logs::tables::Options;
 use clickvec_tables::files;
 
@@ -15,7 +16,7 @@ use self::report::Reporter;
 use super::prepare::ColumnsOption;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
-use crate::{input, output, outputs};
+use crate::{console, output_files};
 
 /// Make a search from your log and your titles: look at the files, count clicks, learn, test, and write one index.
 ///
@@ -68,18 +69,20 @@ pub(crate) struct Args {
 
 /// Makes the index.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    input::refuse_repeated(&args.logs, "log")?;
+    output_files::refuse_repeated(&args.logs, "log")?;
     let mut settings = Overrides::default();
     for pair in &args.set {
         settings.set_pair(pair)?;
     }
-    outputs::refuse_in_index(&args.output)?;
-    let table = Options { header: args.columns.header(), columns: args.columns.for_log(), ..Options::default() };
+    output_files::refuse_in_index(&args.output)?;
+    let names = &args.columns.columns;
+    let table =
+        Options { header: LogColumns::header(names), columns: LogColumns::for_log(names), ..Options::default() };
     let build = Build {
         logs: &args.logs,
         table,
         preset: None,
-        titles: args.columns.titles(args.titles.clone()),
+        titles: LogColumns::titles(names, args.titles.clone()),
         store: &args.store,
         teachers: &args.teacher,
         judged: args.judged.as_deref(),
@@ -91,7 +94,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         ensure!(
             !files::is_stream(&path) && path != Path::new("-"),
             "{}: expected a file, because it is read more than once, found a pipe; write it to a file first",
-            output::input(&path)
+            console::input(&path)
         );
     }
     let interrupt = Interrupt::watch()?;
@@ -109,12 +112,12 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         Outcome::Cancelled => {
             let work = folder_beside(&args.output);
             if work.exists() {
-                output::note(format_args!(
+                console::note(format_args!(
                     "stopped; what is done is in {}, and the same command resumes",
-                    output::path(&work)
+                    console::path(&work)
                 ));
             } else {
-                output::note("stopped; nothing was made");
+                console::note("stopped; nothing was made");
             }
             Ok(Answer::Stopped(interrupt.status().unwrap_or(2)))
         }

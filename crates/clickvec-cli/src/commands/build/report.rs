@@ -10,13 +10,13 @@ use clickvec_eval::training;
 use clickvec_logs::Report;
 use clickvec_logs::columns::Role;
 use clickvec_logs::guess::{GRADE, role_name};
+use clickvec_report::comparison::{contest_table, contest_tests};
 use clickvec_tables::shown::first_of;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
-use crate::commands::train::held_out;
-use crate::{output, progress};
+use crate::{console, input, progress};
 
 /// The most columns of a log that are shown.
 const COLUMNS: usize = 6;
@@ -119,15 +119,12 @@ impl Reporter {
             self.print(&Done { event: "done", index: &index, built });
             return self.failed.map_or(Ok(()), Err);
         }
-        let titles = output::counted(built.titles, "title");
-        output::note(format_args!("{}: {titles}, made in {}", self.index, progress::duration(self.started.elapsed())));
-        if built.left_out > 0 {
-            let strange = output::counted(built.left_out, "title");
-            output::note(format_args!("{strange} cannot be found: the model knows none of their words"));
-        }
+        let titles = console::counted(built.titles, "title");
+        console::note(format_args!("{}: {titles}, made in {}", self.index, progress::duration(self.started.elapsed())));
+        input::note_without_vector(built.without_vector, built.without_words);
         match built.teacher {
-            Some(true) => output::note("the teacher is a part of the index, which encodes queries with it"),
-            Some(false) => output::note(
+            Some(true) => console::note("the teacher is a part of the index, which encodes queries with it"),
+            Some(false) => console::note(
                 "the teacher is not a part of the index, which finds less with it; the model has learnt from it all the same",
             ),
             None => {}
@@ -142,7 +139,7 @@ impl Reporter {
                     "held-out clicks"
                 }
             );
-            text = format!("\n{}\n\n{}", held_out::table(&heading, contest), held_out::tests(contest));
+            text = format!("\n{}\n\n{}", contest_table(&heading, contest).to_text(), contest_tests(contest));
             if let Some(warning) = &contest.warning {
                 text += &format!("{warning}\n");
             }
@@ -152,9 +149,9 @@ impl Reporter {
         let index = &self.index;
         text += &format!(
             "\nnext:\n  clickvec search {index} \"{}\"\n  clickvec serve {index}\n",
-            output::printable(&query)
+            console::printable(&query)
         );
-        output::print(text)
+        console::print(text)
     }
 
     /// Moves the bar of `what`, in place of any other.
@@ -213,7 +210,7 @@ impl Reporter {
         match event {
             Progress::Step { step, number, of } => {
                 self.learning = Learning { clicks: self.learning.clicks, ..Learning::new() };
-                output::note(format_args!("{number} of {of}  {}", step.name()));
+                console::note(format_args!("{number} of {of}  {}", step.name()));
                 if *step == Step::Index {
                     self.learning.clicks = 0;
                 }
@@ -222,33 +219,33 @@ impl Reporter {
             Progress::Epochs { titles, clicks } => {
                 self.epochs = *clicks;
                 let of_clicks = if *clicks > 0 {
-                    format!(", {} of the clicks", output::counted(u64::from(*clicks), "epoch"))
+                    format!(", {} of the clicks", console::counted(u64::from(*clicks), "epoch"))
                 } else {
                     String::new()
                 };
-                output::note(format_args!(
+                console::note(format_args!(
                     "  {} of the titles{of_clicks}",
-                    output::counted(u64::from(*titles), "epoch")
+                    console::counted(u64::from(*titles), "epoch")
                 ));
             }
-            Progress::Resumed => output::note("  resuming: these files were begun before"),
+            Progress::Resumed => console::note("  resuming: these files were begun before"),
             Progress::StartedAfresh => {
-                output::note("  starting afresh: what was begun before is of other files or settings")
+                console::note("  starting afresh: what was begun before is of other files or settings")
             }
             Progress::Counted(report) => say_counted(report),
             Progress::Training(training::Progress::HeldOut { counts, .. }) if counts.queries > 0 => {
-                output::note(format_args!(
+                console::note(format_args!(
                     "  held out: {} of {}, to judge by",
-                    output::count(counts.queries),
-                    output::counted(counts.of_queries, "query")
+                    console::count(counts.queries),
+                    console::counted(counts.of_queries, "query")
                 ));
             }
-            Progress::Training(training::Progress::HeldOut { counts, .. }) => output::note(format_args!(
+            Progress::Training(training::Progress::HeldOut { counts, .. }) => console::note(format_args!(
                 "  {} are too few to hold any out, so nothing is tested",
-                output::counted(counts.of_queries, "query")
+                console::counted(counts.of_queries, "query")
             )),
             Progress::Training(training::Progress::Judged(summary)) => {
-                output::note(format_args!("  {}", summary.choice))
+                console::note(format_args!("  {}", summary.choice))
             }
             _ => {}
         }
@@ -258,8 +255,8 @@ impl Reporter {
         if self.failed.is_some() {
             return;
         }
-        let mut out = output::stdout();
-        let printed = output::json_line(&mut out, line).and_then(|()| output::written(out.flush()));
+        let mut out = console::stdout();
+        let printed = console::json_line(&mut out, line).and_then(|()| console::written(out.flush()));
         self.failed = printed.err();
     }
 }
@@ -270,61 +267,61 @@ fn say_looked(looked: &Looked) {
         let columns = log.columns.iter().filter(|&(role, _)| role != GRADE);
         let shown = |(role, name): (Role, &str)| {
             let role = role_name(role);
-            if role == name { format!("`{role}`") } else { format!("{role} in `{}`", output::printable(name)) }
+            if role == name { format!("`{role}`") } else { format!("{role} in `{}`", console::printable(name)) }
         };
         let all: Vec<String> = columns.map(shown).collect();
         let of = all.len() as u64;
         let columns =
             if all.is_empty() { String::new() } else { format!(": {}", first_of(all.into_iter().take(COLUMNS), of)) };
-        output::note(format_args!("  {}: {}{columns}", output::path(&log.path), log.kind));
+        console::note(format_args!("  {}: {}{columns}", console::path(&log.path), log.kind));
     }
     let titles = &looked.titles;
     let column = |name: &Option<String>, usual: &str| name.clone().unwrap_or_else(|| usual.to_owned());
     let (id, text) = (column(&titles.id, "id"), column(&titles.text, "title"));
-    output::note(format_args!(
+    console::note(format_args!(
         "  {}: {}, ids in `{}`, texts in `{}`",
-        output::path(&titles.path),
-        output::counted(titles.titles, "title"),
-        output::printable(&id),
-        output::printable(&text)
+        console::path(&titles.path),
+        console::counted(titles.titles, "title"),
+        console::printable(&id),
+        console::printable(&text)
     ));
     match &looked.join {
-        Join::None => output::note("  no log: the model learns from the titles alone"),
+        Join::None => console::note("  no log: the model learns from the titles alone"),
         Join::Texts => {}
         Join::Ids { column } => {
-            output::note(format_args!(
+            console::note(format_args!(
                 "  the ids in `{}` of the log give its clicks their titles",
-                output::printable(column)
+                console::printable(column)
             ));
         }
     }
     let time = progress::duration(Duration::try_from_secs_f64(looked.seconds).unwrap_or_default());
-    output::note(format_args!("  about {time} in all"));
+    console::note(format_args!("  about {time} in all"));
 }
 
 /// Says what was counted and left out.
 fn say_counted(report: &Report) {
     let counts = &report.training;
-    output::note(format_args!(
+    console::note(format_args!(
         "  {} of {} on {}",
-        output::counted(counts.clicks, "click"),
-        output::counted(counts.queries, "query"),
-        output::counted(report.titles.count, "title")
+        console::counted(counts.clicks, "click"),
+        console::counted(counts.queries, "query"),
+        console::counted(report.titles.count, "title")
     ));
     let lost = report.left_out.without_title;
     if lost > 0 {
         let of = report.items_without_title.as_ref().map_or(0, |items| items.count);
-        output::note(format_args!(
+        console::note(format_args!(
             "  left out: {} of {} that the titles lack",
-            output::counted(lost, "click"),
-            output::counted(of, "item")
+            console::counted(lost, "click"),
+            console::counted(of, "item")
         ));
     }
     let few = report.too_few_users.queries;
     if few > 0 {
-        output::note(format_args!(
+        console::note(format_args!(
             "  left out as personal: {} of fewer than {} users; `prepare --private` keeps them",
-            output::counted(few, "query"),
+            console::counted(few, "query"),
             report.min_users.unwrap_or_default()
         ));
     }

@@ -1,25 +1,21 @@
 //! `clickvec demo`: a tour of the program on an invented search engine.
 
 mod next;
-mod page;
-mod searches;
-mod steps;
-mod text;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use clickvec_eval::{Comparison, Evaluation};
+use clickvec_lab::demo::{self, Event};
 use clickvec_lab::simulate::SimulateConfig;
 use clickvec_tables::files;
+use indicatif::ProgressBar;
 
-use self::next::Next;
-use self::searches::Search;
+use self::next::next;
 use crate::answer::Answer;
 use crate::interrupt::{Interrupt, remove_folder_on_signal};
-use crate::{output, outputs, progress};
+use crate::{console, output_files, progress};
 
 /// Show everything at work: invent a search engine, learn from its clicks, compare with BM25, and search.
 ///
@@ -34,67 +30,61 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 
-    /// How many pairs of a query and a clicked title to learn from.
+    /// The number of pairs of a query and a clicked title to learn from.
     #[arg(long, value_name = "N", default_value_t = SimulateConfig::default().pairs, value_parser = crate::numbers::at_least_one::<u64>)]
     pairs: u64,
-}
-
-/// The contents of the report.
-struct Report {
-    pairs: u64,
-    titles: u64,
-    queries: usize,
-    /// The number of judged queries that the epoch was chosen with.
-    validation: usize,
-    /// BM25, DSSM and LSTM on all judged queries.
-    systems: Vec<Evaluation>,
-    tests: Vec<Comparison>,
-    /// Results for each kind of query.
-    kinds: Vec<KindReport>,
-    searches: Vec<Search>,
-    /// The steps, and the seconds that each took.
-    steps: Vec<(String, f64)>,
-    seconds: f64,
-}
-
-/// The judged queries of a kind.
-struct KindReport {
-    name: &'static str,
-    /// What makes them hard.
-    about: &'static str,
-    /// One of them.
-    example: String,
-    queries: usize,
-    systems: Vec<Evaluation>,
-    tests: Vec<Comparison>,
 }
 
 /// Runs the demo.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let to_stdout = args.output == Path::new("-");
     if !to_stdout {
-        outputs::check([&args.output], [])?;
-        outputs::refuse_other(&args.output, outputs::Kind::Page)?;
+        output_files::check([&args.output], [])?;
+        output_files::refuse_other(&args.output, output_files::Kind::Page)?;
     }
     let folder = Folder::new(args.keep.as_deref())?;
     let started = Instant::now();
-    output::note("clickvec demo: an invented search engine, and what its clicks teach\n");
-    let report = steps::run(&args, folder.path());
+    console::note("clickvec demo: an invented search engine, and what its clicks teach\n");
+    let mut bar = None;
+    let report = demo::run(args.pairs, folder.path(), &mut |event| show(&mut bar, event));
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
     if let Folder::Temporary { interrupt, .. } = &folder {
         interrupt.give_way();
     }
-    let mut report = report?;
-    report.seconds = started.elapsed().as_secs_f64();
-    let next = Next::new(args.keep.as_deref(), &report);
-    let page = page::page(&report, &next);
+    let report = report?;
+    let time = started.elapsed();
+    let next = next(args.keep.as_deref(), &report);
+    let page = report.page(time.as_secs_f64(), &next);
     if to_stdout {
-        output::print(page)?;
+        console::print(page)?;
         return Ok(Answer::Done);
     }
     files::write_bytes_atomically(&args.output, page.as_bytes())?;
-    output::note(format_args!("  done in {}\n", progress::duration(started.elapsed())));
-    output::print(text::text(&report, &args.output, &next))?;
+    console::note(format_args!("  done in {}\n", progress::duration(time)));
+    console::print(report.text(&console::path(&args.output), &next))?;
     Ok(Answer::Done)
+}
+
+/// Shows a step as a bar, and then how long it took.
+fn show(bar: &mut Option<ProgressBar>, event: Event<'_>) {
+    match event {
+        Event::Begun { step } => *bar = Some(progress::step(step)),
+        Event::Progress { done, of } => {
+            if let Some(bar) = bar {
+                bar.set_length(of);
+                bar.set_position(done);
+            }
+        }
+        Event::Ended { step, seconds } => {
+            if let Some(bar) = bar.take() {
+                bar.finish_and_clear();
+            }
+            let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+            console::note(format_args!("  {step:<44}{:>12}", progress::duration(time)));
+        }
+    }
 }
 
 /// The folder with the log and the models.
@@ -113,7 +103,7 @@ enum Folder {
 impl Folder {
     fn new(keep: Option<&Path>) -> Result<Folder> {
         if let Some(path) = keep {
-            outputs::refuse_folder_in_index(path)?;
+            output_files::refuse_folder_in_index(path)?;
         }
         let Some(path) = keep else {
             // Remove what earlier demos left behind when they were killed.

@@ -2,62 +2,47 @@
 
 use std::path::Path;
 
-use super::Report;
+use clickvec_lab::demo::{INDEX, LOG, MODEL, Next, Report};
 
-/// Commands to try, each with what it does.
-pub(super) struct Next {
-    /// How to start this program.
-    program: String,
-    /// Commands for the log and the models that were kept, if they were.
-    pub(super) folder: Vec<(&'static str, String)>,
-    /// Commands for the reader's own files.
-    pub(super) own: Vec<(&'static str, String)>,
+/// Returns the commands for a report whose log and models are in `folder`, or are gone.
+pub(super) fn next(folder: Option<&Path>, report: &Report) -> Next {
+    let program = program();
+    let command = |(what, arguments): (&'static str, String)| (what, format!("{program} {arguments}"));
+    let own = [
+        ("a search from your log and your titles", "build log.csv --titles titles.tsv --output shop"),
+        ("search it", "search shop \"angle bracket\""),
+        ("on judged titles: columns query, title, grade (0 to 4)", "evaluate --full bm25 shop --judged judged.tsv"),
+        ("no log yet? simulate one for your titles", "lab simulate --titles titles.tsv --output log"),
+    ];
+    let keep = ("or keep the log and the models of this demo, to experiment with", "demo --keep demo");
+    let own = own.into_iter().chain(folder.is_none().then_some(keep));
+    Next {
+        own: own.map(|(what, arguments)| command((what, arguments.to_owned()))).collect(),
+        folder: folder.map_or_else(Vec::new, |folder| in_folder(folder, report).map(command).into()),
+    }
 }
 
-impl Next {
-    /// The commands for a report whose log and models are in `kept`.
-    pub(super) fn new(folder: Option<&Path>, report: &Report) -> Next {
-        let program = program();
-        let own = [
-            ("a search from your log and your titles", "build log.csv --titles titles.tsv --output shop"),
-            ("search it", "search shop \"angle bracket\""),
-            ("on judged titles: columns query, title, grade (0 to 4)", "evaluate --full bm25 shop --judged judged.tsv"),
-            ("no log yet? simulate one for your titles", "lab simulate --titles titles.tsv --output log"),
-        ];
-        let mut next = Next { own: Vec::new(), folder: Vec::new(), program };
-        next.own = own.map(|(what, arguments)| (what, format!("{} {arguments}", next.program))).into();
-        match folder {
-            Some(folder) => next.folder = next.in_folder(folder, report),
-            None => next.own.push((
-                "or keep the log and the models of this demo, to experiment with",
-                format!("{} demo --keep demo", next.program),
-            )),
-        }
-        next
-    }
-
-    fn in_folder(&self, folder: &Path, report: &Report) -> Vec<(&'static str, String)> {
-        let path = |name: &str| quoted(&folder.join(name).to_string_lossy());
-        let (model, judged) = (path("lstm.safetensors"), path("log/judged.tsv"));
-        let query = quoted(report.searches.first().map_or("pizza recipe", |search| &search.query));
-        let arguments = [
-            ("search", format!("search {} {query}", path("lstm.index"))),
-            ("judge", format!("evaluate bm25 {model} --judged {judged}")),
-            (
-                "train another model on its clicks",
-                format!(
-                    "train --clicks {} --validation {} --set encoder.cells=32 --output {}",
-                    path("log/clicks.tsv"),
-                    path("log/validation.tsv"),
-                    path("small.safetensors")
-                ),
+/// Returns what to do with the log and the models in a folder.
+fn in_folder(folder: &Path, report: &Report) -> [(&'static str, String); 3] {
+    let path = |name: &str| quoted(&folder.join(name).to_string_lossy());
+    let in_log = |name: &str| quoted(&folder.join(LOG).join(name).to_string_lossy());
+    let query = quoted(report.first_query().unwrap_or("pizza recipe"));
+    [
+        ("search", format!("search {} {query}", path(INDEX))),
+        ("judge", format!("evaluate bm25 {} --judged {}", path(MODEL), in_log("judged.tsv"))),
+        (
+            "train another model on its clicks",
+            format!(
+                "train --clicks {} --validation {} --set encoder.cells=32 --output {}",
+                in_log("clicks.tsv"),
+                in_log("validation.tsv"),
+                path("small.safetensors")
             ),
-        ];
-        arguments.map(|(what, arguments)| (what, format!("{} {arguments}", self.program))).into()
-    }
+        ),
+    ]
 }
 
-/// How to start this program again: by its name if it was started by its name, otherwise by the path that was typed.
+/// Returns how to start this program again: by its name if it was started by its name, otherwise by the path that was typed.
 fn program() -> String {
     let typed = crate::program::typed();
     match Path::new(&typed).parent() {
@@ -66,7 +51,7 @@ fn program() -> String {
     }
 }
 
-/// An argument, quoted for a shell.
+/// Returns an argument, quoted for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

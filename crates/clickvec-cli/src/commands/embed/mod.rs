@@ -14,9 +14,9 @@ use clickvec::vectors::{NpyWriter, Word2vecWriter, word2vec_token, write_json_li
 use clickvec_tables::files::Pending;
 
 use crate::answer::Answer;
+use crate::console;
 use crate::numbers::choice;
-use crate::output;
-use crate::outputs::{self, Kind};
+use crate::output_files::{self, Kind};
 use texts::{Batch, Texts};
 
 /// The number of texts that are embedded at once, if that many are waiting.
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE", default_value = "-")]
     texts: PathBuf,
 
-    /// What the texts are, query or title: a model has one tower for each.
+    /// The kind of the texts, query or title: a model has one tower for each.
     #[arg(long, value_name = "SIDE", value_parser = choice::<Side>)]
     side: Side,
 
@@ -126,8 +126,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         bail!("expected a file for the binary {name} format, found a terminal; add `--output FILE`");
     }
     if let Some(output) = &args.output {
-        outputs::check([output], [&args.model, &args.texts])?;
-        outputs::refuse_other(output, format.kind())?;
+        output_files::check([output], [&args.model, &args.texts])?;
+        output_files::refuse_other(output, format.kind())?;
     }
     let model = Model::load(&args.model)?;
     let embedder = model.embedder(args.side);
@@ -229,8 +229,8 @@ impl Job {
         writer.finish().map_err(failed)?;
         let repeated = all - tokens.len() as u64;
         if repeated > 0 {
-            let repeated = output::counted(repeated, "text");
-            output::note(format_args!("{}: left out {repeated} that occurred before", name.display()));
+            let repeated = console::counted(repeated, "text");
+            console::note(format_args!("{}: left out {repeated} that occurred before", name.display()));
         }
         Ok(())
     }

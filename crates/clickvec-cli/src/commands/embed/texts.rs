@@ -10,16 +10,15 @@ use clickvec_tables::shown::listed;
 use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_parquet};
 
 use super::{Args, Format};
-use crate::advice;
+use crate::console;
 use crate::header::{self, Header};
 use crate::input::Lines;
-use crate::output;
 
 /// The bytes of the first line that say whether a file is a table.
 const FIRST_BYTES: u64 = 1 << 20;
 /// The column of ids that a recognised table may have.
 const ID: &str = "id";
-/// How many names of a header a message shows.
+/// The number of names of a header that a message shows.
 const SHOWN_NAMES: usize = 20;
 
 /// Some texts, and as many ids or none.
@@ -59,9 +58,9 @@ impl Texts {
             let first = first_line(&mut reader, &args.texts)?;
             header::refuse_array(&first, &args.texts)?;
             if first.is_empty() && args.texts != Path::new("-") {
-                output::note(format_args!("warning: {}: empty, so no vector is written", output::path(&args.texts)));
+                console::note(format_args!("warning: {}: empty, so no vector is written", console::path(&args.texts)));
             }
-            let header = std::str::from_utf8(&first).ok().and_then(header::of);
+            let header = std::str::from_utf8(&first).ok().and_then(header::parse);
             if let (Some(header), false) = (&header, is_named) {
                 say_table(header, args)?;
             }
@@ -79,7 +78,9 @@ impl Texts {
             Some(source) => Table::read(&args.texts, source, &options)?,
             None => Table::open(&args.texts, &options)?,
         };
-        let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args))).map_err(with_advice)?;
+        let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args)));
+        let text = text
+            .map_err(|error| error.help("`--text-column` names another, and `--lines` takes every line as a text"))?;
         let id = if has_id { Some(table.require(ID)?) } else { None };
         Ok(Texts::Rows(Box::new(Rows { table, text, id, record: Record::default() })))
     }
@@ -98,7 +99,7 @@ impl Texts {
 impl Rows {
     fn next_batch(&mut self, most: usize, batch: &mut Batch) -> Result<()> {
         while batch.texts.len() < most {
-            match self.table.next(&mut self.record).map_err(with_advice)? {
+            match self.table.next(&mut self.record)? {
                 Next::End => break,
                 Next::Header => {}
                 // A row that is left out would shift all that come after it.
@@ -138,7 +139,7 @@ fn usual_column(args: &Args) -> &'static str {
 /// Says that the first line was taken for the header of a table. An error if it may be a text, which would be lost: more cannot
 /// be read before that is known, because a client may send one text and wait for its vector.
 fn say_table(header: &Header, args: &Args) -> Result<()> {
-    let path = output::input(&args.texts);
+    let path = console::input(&args.texts);
     let names = listed(&header.names, SHOWN_NAMES);
     ensure!(
         !header.is_ambiguous,
@@ -148,14 +149,9 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     // If the column is missing, an error names the options.
     let usual = usual_column(args);
     if header.names.iter().any(|name| name.eq_ignore_ascii_case(usual)) {
-        output::note(format_args!(
+        console::note(format_args!(
             "{path}: a table with {names}; texts come from its column `{usual}`, and `--lines` takes every line as a text"
         ));
     }
     Ok(())
-}
-
-/// Adds the option that names a missing column.
-fn with_advice(error: clickvec_tables::Error) -> clickvec_tables::Error {
-    advice::for_missing_column(error, "`--text-column` names another, and `--lines` takes every line as a text")
 }

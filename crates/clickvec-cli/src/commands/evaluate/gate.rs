@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clickvec_eval::{Comparison, Correction, Metric, Verdict};
 
-use crate::output;
+use crate::console;
 use clickvec_report::numbers::{difference, probability};
 
 const BETTER: &str = ":better:";
@@ -31,11 +31,11 @@ fn parse_one<'a>(text: &'a str, names: &[String]) -> Result<Requirement<'a>> {
             return Ok(Requirement { a, b, better });
         }
     }
-    let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
+    let names: Vec<_> = names.iter().map(|name| format!("`{}`", console::printable(name))).collect();
     bail!(
         "expected two of the systems {} with `{BETTER}` or `{NOT_WORSE}` between them for `--require`, found `{}`",
         names.join(", "),
-        output::printable(text)
+        console::printable(text)
     )
 }
 
@@ -46,11 +46,11 @@ pub(super) fn holds(requirements: &[Requirement<'_>], metrics: &[Metric], tests:
     let by = if metrics.contains(&ten) { ten } else { first.unwrap_or(ten) };
     let mut all = true;
     for &Requirement { a, b, better } in requirements {
-        let pair = format!("{} than {}", output::printable(a), output::printable(b));
+        let pair = format!("{} than {}", console::printable(a), console::printable(b));
         let is_tested = |name: &str| tests.iter().any(|test| test.a == name || test.b == name);
         if !is_tested(a) || !is_tested(b) {
             // A message already said why the system was left out.
-            output::note(format_args!("required: {pair}: not compared"));
+            console::note(format_args!("required: {pair}: not compared"));
             all = false;
             continue;
         }
@@ -67,10 +67,10 @@ pub(super) fn holds(requirements: &[Requirement<'_>], metrics: &[Metric], tests:
             (false, _) => (true, "is not shown to be worse"),
         };
         all &= holds;
-        output::note(format_args!(
+        console::note(format_args!(
             "required: {} {finding} than {} by {by}: {}, p {}",
-            output::printable(a),
-            output::printable(b),
+            console::printable(a),
+            console::printable(b),
             difference(sign * test.test.difference),
             probability(test.test.evidence())
         ));

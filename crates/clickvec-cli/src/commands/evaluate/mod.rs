@@ -1,40 +1,37 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
-mod answers;
 mod coverage;
-mod fusion;
 mod gate;
 mod names;
-mod options;
 mod power;
 mod report;
-mod saved;
 mod systems;
 mod test;
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
 use clickvec_eval::files_of_test_set;
-use clickvec_eval::ranker;
 use clickvec_eval::trec::{write_answers, write_judgments};
-use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, compare_all};
-use clickvec_tables::files;
+use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, evaluation};
+use clickvec_tables::files::{self, PendingFolder};
 
 pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
-use self::fusion::{Fusions, LeftOut};
 use self::names::run_file;
-use self::options::FusionOption;
 use self::report::Report;
-pub(crate) use self::report::{rankers, systems_table, tests_table};
-use self::systems::Systems;
+pub(crate) use self::report::rankers;
+use self::systems::{Entry, Systems};
 use self::test::Test;
 use crate::answer::Answer;
+use crate::systems::Loaded;
 use crate::titles::TitleColumns;
-use crate::{advice, output, outputs};
+use crate::{console, output_files, progress};
 
 /// The depth of `--full` without a number.
 const DEPTH: &str = "1000";
@@ -43,19 +40,21 @@ const DEPTH: &str = "1000";
 ///
 /// docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
-#[command(after_long_help = rankers(&ranker::SYSTEMS))]
+#[command(after_long_help = rankers(&clickvec_lab::COMMON))]
 pub(crate) struct Args {
-    /// The systems: models written by `clickvec train`, rankers or fusions written by `--save-rankers`, TREC runs of other
-    /// programs with the ids of the judgments, and, with `--full`, indexes written by `clickvec index`, which are searched
-    /// as `search` does. What is no file is a ranker with its parameters and files, such as `bm25`, `bm25:k1=0.9,b=0.4` or
-    /// `vectors:file=words.vec`, and is trained first; `--help` lists them. The report names a file by its name without
-    /// extension. Name baselines first: a difference is that of the later system minus the earlier one.
+    /// Models, TREC runs, rankers such as `bm25` and, with `--full`, indexes; baselines first.
+    ///
+    /// Models are written by `clickvec train`, rankers by `--save-rankers`, and indexes, which are searched as `search` does, by
+    /// `clickvec index`. TREC runs of other programs have the ids of the judgments. What is no file is a ranker with its parameters
+    /// and files, such as `bm25:k1=0.9,b=0.4` or `vectors:file=words.vec`, and is trained first; `--help` lists them. The report names
+    /// a file by its name without extension. A difference is that of the later system minus the earlier one.
     #[arg(value_name = "SYSTEM", required = true)]
     systems: Vec<PathBuf>,
 
-    /// Judged titles: a table with the columns query, title and grade (0 to 10); a BEIR folder, or one of its files of
-    /// judgments; or TREC qrels, with `--topics` and `--titles`, or alone if all systems are runs. May be repeated with the sheets
-    /// of several judges, such as people and then a language model: a grade of the first file that has one counts, and the
+    /// Judged titles: a table with the columns query, title and grade (0 to 10), a BEIR folder, or TREC qrels.
+    ///
+    /// One of BEIR's files of judgments will do. TREC qrels need `--topics` and `--titles`, unless all systems are runs. May be
+    /// repeated with the sheets of several judges, such as people and then a language model: a grade of the first file that has one counts, and the
     /// report says how far the others agree with it.
     #[arg(long, value_name = "FILE", required = true)]
     judged: Vec<PathBuf>,
@@ -64,13 +63,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     topics: Option<PathBuf>,
 
-    /// A click log, for rankers that learn from clicks. Without `--titles`, its titles are also the collection. Judged
-    /// queries that are also in it are counted and named.
+    /// A click log, for rankers that learn from clicks.
+    ///
+    /// Without `--titles`, its titles are also the collection. Judged queries that are also in it are counted and named.
     #[arg(long, value_name = "FILE")]
     clicks: Option<PathBuf>,
 
-    /// The collection that rankers learn from, and the texts of the titles in TREC qrels: a table with the columns id
-    /// and title, or a BEIR corpus.
+    /// The collection, which rankers learn from: a table with the columns id and title, or a BEIR corpus.
+    ///
+    /// It also has the texts of the titles in TREC qrels.
     #[arg(long, value_name = "FILE")]
     titles: Option<PathBuf>,
 
@@ -81,47 +82,45 @@ pub(crate) struct Args {
     #[arg(long, value_name = "COLUMN", default_value = TITLE)]
     field: String,
 
-    /// Add a fusion: one more system that adds up the scores of all others, each multiplied by a weight: linear (scores
-    /// as they are), min-max (scaled to the range from 0 to 1), z-score (standard deviations from their mean) or
-    /// reciprocal-rank (1 / (60 + rank)). All systems count alike, unless weights follow: `linear:1,2,0.5` has a number of
-    /// 0 or more for each system in the order of the command, and `linear:FILE` fits them on the judged titles of a file,
-    /// without the queries of `--judged`. May be repeated.
-    #[arg(long, value_name = "METHOD[:WEIGHTS]")]
-    fusion: Vec<FusionOption>,
-
-    /// Save each trained ranker and each fusion, with all its members, in this folder. SYSTEM reads them back.
+    /// Save each trained ranker in this folder. SYSTEM reads them back.
     #[arg(long, value_name = "FOLDER")]
     save_rankers: Option<PathBuf>,
 
-    /// Search the whole collection with every system, instead of ranking only the judged titles, and measure where the
-    /// judged titles turn up among the first N [default: 1000].
+    /// Search the whole collection for N titles, instead of ranking only the judged ones [default: 1000].
     ///
-    /// The collection is `--titles`, a BEIR corpus or, without them, the titles of the first index. A title without a
+    /// The metrics say where the judged titles turn up. The collection is `--titles`, a BEIR corpus or, without them, the titles of the first index. A title without a
     /// judgment counts as not relevant. Judged titles are matched by id or, if they have no ids, by text.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = DEPTH,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     full: Option<u32>,
 
-    /// Metrics, separated by commas: `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `mrr`, `map`, `bpref`, `judged@K` (the
-    /// share of the first K titles that has judgments) and `condensed_ndcg@K` (NDCG without the titles that have none)
-    /// [default: ndcg@1,ndcg@3,ndcg@10,mrr,map,precision@10,recall@10, and with `--full`
+    /// Metrics, separated by commas, such as `ndcg@10,recall@100,mrr`; `--help` lists them.
+    ///
+    /// They are `ndcg@K`, `recall@K`, `precision@K`, `mrr@K`, `mrr`, `map`, `bpref`, `judged@K` (the share of the first K titles that
+    /// has judgments) and `condensed_ndcg@K` (NDCG without the titles that have none) [default:
+    /// ndcg@1,ndcg@3,ndcg@10,mrr,map,precision@10,recall@10, and with `--full`
     /// ndcg@10,recall@100,mrr@10,judged@10,condensed_ndcg@10,bpref].
     #[arg(long, value_name = "METRICS", value_delimiter = ',')]
     measures: Vec<Metric>,
 
-    /// Compute metrics as trec_eval does: the gain of a grade in NDCG is the grade, not 2^grade − 1, and titles with equal
-    /// scores are sorted by id, descending, in place of the mean over their orders.
+    /// Compute metrics as trec_eval does.
+    ///
+    /// The gain of a grade in NDCG is the grade, not 2^grade − 1, and titles with equal scores are sorted by id, descending, in
+    /// place of the mean over their orders.
     #[arg(long)]
     trec_eval: bool,
 
-    /// Exit with 1 unless system A is significantly better than system B, or not significantly worse (paired t-test over
-    /// queries, p < 0.05), by their names in the report, as in `new:not-worse:old`. Compares by `ndcg@10` or, if it is not
+    /// Exit with 1 unless A is significantly better than B, or not worse, as in `new:not-worse:old`.
+    ///
+    /// A and B are names of systems in the report. The test is a paired t-test over queries, p < 0.05. Compares by `ndcg@10` or, if it is not
     /// among the metrics, by the first of them. May be repeated; all must hold.
     #[arg(long, value_name = "A:better:B")]
     require: Vec<String>,
 
-    /// Write to this folder the judgments as TREC qrels, judged.qrels, each system's ranking as a TREC run, NAME.run, and the
-    /// figures of every query as a table, per-query.tsv.
+    /// Write judgments, rankings and the figures of every query to this folder.
+    ///
+    /// It gets the judgments as TREC qrels, judged.qrels, each system's ranking as a TREC run, NAME.run, and a table of the figures,
+    /// per-query.tsv. The folder of an earlier evaluation is replaced; one with other files in it is refused.
     #[arg(long, short, value_name = "FOLDER")]
     output: Option<PathBuf>,
 
@@ -170,28 +169,25 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     }
     let systems = Systems::new(&args)?;
     let requirements = gate::parse(&args.require, &systems.names())?;
-    check_outputs(&args, &systems)?;
+    let output = check_outputs(&args, &systems)?;
     let mut test = Test::read(&args, &systems)?;
-    if let Some(folder) = &args.output {
-        write_judgments(&folder.join(QRELS), &test.judgments)?;
+    if let Some(folder) = &output {
+        write_file(folder, QRELS, |file, path| write_judgments(file, path, &test.judgments))?;
     }
     let mut report = Report::new(&test);
     report.agreements = std::mem::take(&mut test.agreements);
-    evaluate(&args, &systems, &mut test, &mut report)?;
-    report.tests = compare_all(&report.systems)?;
-    if let Some(folder) = &args.output {
-        report.write_per_query(&folder.join(QUERIES), &test)?;
-    }
-    if report.systems.is_empty() {
-        output::note("no system is left to evaluate");
+    evaluate(&args, &systems, output.as_ref(), &mut test, &mut report)?;
+    if let Some(folder) = output {
+        write_file(&folder, QUERIES, |file, path| report.write_per_query(file, path, &test))?;
+        folder.publish()?;
     }
     if args.json {
-        output::json_lines([&report.json()])?;
-    } else if !report.systems.is_empty() {
-        output::print(report.text(&test, args.measures.is_empty()))?;
+        console::json_lines([&report.json()])?;
+    } else if !report.set.systems.is_empty() {
+        console::print(report.text(&test, args.measures.is_empty()))?;
     }
-    let holds = gate::holds(&requirements, &test.metrics, &report.tests)?;
-    Ok(if test.is_mostly_there && report.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
+    let holds = gate::holds(&requirements, &test.metrics, &report.set.tests)?;
+    Ok(if test.is_mostly_there && report.set.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
 }
 
 /// The judgments in the folder of `--output`.
@@ -199,76 +195,111 @@ const QRELS: &str = "judged.qrels";
 /// The figures of every query in the folder of `--output`.
 const QUERIES: &str = "per-query.tsv";
 
-/// Loads or trains each system in turn and judges its answers, then the fusions of all.
-fn evaluate(args: &Args, systems: &Systems, test: &mut Test, report: &mut Report) -> Result<()> {
-    let mut fusions = Fusions::new(args, systems)?;
+/// Returns the names of the files that an evaluation has left in a folder; `None` if there was none.
+fn files_of_evaluation(folder: &Path) -> Option<HashSet<String>> {
+    let mut lines = BufReader::new(File::open(folder.join(QUERIES)).ok()?).lines().map_while(Result::ok);
+    lines.next().filter(|header| header.starts_with(report::HEADER))?;
+    let runs = lines.filter_map(|line| line.split('\t').next().map(run_file));
+    Some(runs.chain([QRELS, QUERIES].map(str::to_owned)).collect())
+}
+
+/// Writes a file of the folder of `--output`. Errors name the path that it will have.
+fn write_file(
+    folder: &PendingFolder,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<File>, &Path) -> clickvec_tables::Result<()>,
+) -> Result<()> {
+    let mut file = folder.create(name)?;
+    write(&mut file, &folder.path().join(name))?;
+    Ok(file.flush().map_err(|source| folder.failed(source))?)
+}
+
+/// Loads or trains each system in turn and judges its answers.
+fn evaluate(
+    args: &Args,
+    systems: &Systems,
+    output: Option<&PendingFolder>,
+    test: &mut Test,
+    report: &mut Report,
+) -> Result<()> {
     let corpus;
     (corpus, report.overlap) = test.corpus(args, systems)?;
     let mut opened = std::mem::take(&mut test.opened);
-    let judge = |report: &mut Report, name: &str, answers: &Answers| -> Result<()> {
-        report.systems.push(test.task().judge(name, answers, &test.metrics, &test.options));
-        let Some(folder) = &args.output else { return Ok(()) };
-        Ok(write_answers(&folder.join(run_file(name)), &names::file_stem(name), test.task(), answers)?)
-    };
-    for system in &systems.entries {
-        // Hold one system at a time: a model with a large dictionary takes much memory.
-        let loaded = match system.load(&corpus, fusions.saved.as_ref(), &mut opened) {
+    let named = systems.entries.iter().map(|system| (system.name.clone(), system));
+    let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, system| {
+        let loaded = match system.load(&corpus, args.save_rankers.as_deref(), &mut opened) {
             Ok(loaded) => loaded,
             Err(error) => match error.downcast_ref::<Error>() {
-                Some(why) if system.is_trained() && why.is_of_data() => {
-                    fusions.missing.get_or_insert_with(|| system.name.clone());
-                    let why = advice::told(why);
-                    output::note(format_args!("left out {why}"));
-                    report.left_out.push(LeftOut { name: system.name.clone(), why });
-                    continue;
+                Some(why) if system.is_trained() && why.concerns_data() => {
+                    console::note(format_args!("left out {why}"));
+                    return Ok(Err(why.to_string()));
                 }
                 _ => return Err(error),
             },
         };
-        let is_member = fusions.wants(system);
-        let found = answers::answers(system, &loaded, test, is_member)?;
-        let mut judged = found.judged.clone();
-        judged.truncate(test.depth);
-        judge(report, &system.name, &judged)?;
-        if is_member {
-            fusions.add(system, found)?;
+        let answers = answers(system, &loaded, test)?;
+        if let Some(folder) = output {
+            let tag = names::file_stem(name);
+            write_file(folder, &run_file(name), |file, path| write_answers(file, path, &tag, test.task(), &answers))?;
         }
-    }
-    report.left_out.extend(fusions.left_out());
-    for (fused, answers) in fusions.fuse(test)? {
-        judge(report, &fused.name, &answers)?;
-        report.fusions.push(fused);
-    }
+        Ok(Ok(answers))
+    })?;
+    report.set = set;
     Ok(())
 }
 
-/// Checks before any training that every output can be written, is no input, and is one file alone. Creates the folders.
-fn check_outputs(args: &Args, systems: &Systems) -> Result<()> {
-    let mut outputs: Vec<PathBuf> = Vec::new();
+/// Returns a system's answers to the queries of the test: scores of judged titles, or what it finds in a collection.
+fn answers(entry: &Entry, system: &Loaded, test: &Test) -> Result<Answers> {
+    let task = test.task();
+    let bar = progress::bar(task.len() as u64, &console::printable(&entry.name), "queries");
+    if let Loaded::Ranker(ranker) = system {
+        coverage::note_missing_vectors(&entry.name, ranker.as_ref(), task)?;
+    }
+    let done = &mut |done| bar.set_position(done as u64);
+    let (answers, coverage) = system.answers(task, test.collection(), test.depth, done)?;
+    if let Some(coverage) = coverage {
+        coverage::note_run(entry.file_name(), &coverage, task);
+    }
+    bar.finish_and_clear();
+    Ok(answers)
+}
+
+/// Checks before any training that every output can be written, is no input, and is one file alone. Creates the folders. Returns that of
+/// `--output`, which replaces an earlier one with all its files.
+fn check_outputs(args: &Args, systems: &Systems) -> Result<Option<PendingFolder>> {
     if let Some(folder) = &args.output {
         let mut read = files_of_test_set(&args.test_set());
         read.extend(args.judged.iter().cloned());
         read.extend(args.clicks.iter().chain(&args.titles).cloned());
-        read.extend(args.fusion.iter().filter_map(FusionOption::file).cloned());
         for file in systems.entries.iter().flat_map(|system| system.source.files()) {
             read.push(texts_path(&file));
             read.push(file);
         }
         let names = systems.names();
-        let runs = names::distinct(names.iter().map(|name| run_file(name)))?;
-        for file in runs.iter().map(String::as_str).chain([QRELS, QUERIES]) {
-            let path = folder.join(file);
-            outputs::refuse_overwriting(&path, &read)?;
-            outputs.push(path);
+        let mut written = names::distinct(names.iter().map(|name| run_file(name)))?;
+        written.extend([QRELS, QUERIES].map(str::to_owned));
+        written.extend(files_of_evaluation(folder).into_iter().flatten());
+        for file in written {
+            output_files::refuse_overwriting(&folder.join(file), &read)?;
         }
     }
     // Before a folder is made: one in an index would stay there.
     for folder in args.save_rankers.iter().chain(&args.output) {
-        outputs::refuse_folder_in_index(folder)?;
+        output_files::refuse_folder_in_index(folder)?;
+    }
+    let mut output = None;
+    if let Some(path) = &args.output {
+        let target = files::resolved(path);
+        ensure!(
+            args.save_rankers.as_ref().is_none_or(|rankers| !files::resolved(rankers).starts_with(&target)),
+            "expected another folder for `--save-rankers`, found that of `--output`, which is replaced; name another"
+        );
+        files::create_folder(&files::folder_of(&target))?;
+        output = Some(PendingFolder::new(path, "an evaluation", files_of_evaluation)?);
     }
     if let Some(folder) = &args.save_rankers {
-        outputs.extend(systems.saved_files(folder)?);
+        files::create_folder(folder)?;
+        output_files::check(&systems.saved_files(folder)?, [])?;
     }
-    args.save_rankers.iter().chain(&args.output).try_for_each(|folder| files::create_folder(folder))?;
-    outputs::check(&outputs, [])
+    Ok(output)
 }

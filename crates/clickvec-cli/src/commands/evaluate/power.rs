@@ -2,7 +2,7 @@
 
 use clickvec_eval::{Evaluation, Metric, minimum_detectable_difference};
 
-use crate::output;
+use crate::console;
 use crate::superscripts::letter;
 
 /// With more pairs of systems than this, only the smallest and the largest difference are shown.
@@ -30,7 +30,7 @@ pub(super) fn text(systems: &[Evaluation]) -> String {
     }
     format!(
         "smallest difference in NDCG@10 detectable with 80 % power on {}: {}\n(half of it takes four times as many)\n",
-        output::counted(queries as u64, "query"),
+        console::counted(queries as u64, "query"),
         listed(&pairs)
     )
 }

@@ -1,32 +1,27 @@
 //! The report of an evaluation: as JSON, as text, and query by query.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use clickvec::Error;
-use clickvec_eval::ranker::{FusionMethod, Parameter, Stage, System};
+use clickvec_eval::ranker::{Parameter, Stage, System};
 use clickvec_eval::{
-    Agreement, Comparison, Correction, Evaluation, Evidence, Gain, Metric, Metrics, Overlap, Ties, beaten,
-    unjudged_warning,
+    Agreement, Comparison, EvaluationSet, Evidence, Gain, LeftOut, Metric, Metrics, Overlap, Ties, unjudged_warning,
 };
-use clickvec_tables::files;
+use clickvec_report::comparison::{systems_table, tests_table};
 use serde::Serialize;
 
-use super::fusion::{Fused, LeftOut};
 use super::power;
 use super::test::Test;
-use crate::output;
-use crate::report::{Cell, Column, Table};
-use crate::superscripts::{letter, marks};
-use clickvec_report::numbers::{difference, probability};
+use crate::console;
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
 const LISTED_SYSTEMS: usize = 8;
-/// The number of metrics in a table of default metrics, and in a table of tests. More would not fit on a terminal.
+/// The number of metrics in a table of default metrics. More would not fit on a terminal.
 const SHOWN_METRICS: usize = 6;
-const TESTED_METRICS: usize = 3;
+/// How the header of the table of all figures begins; the metrics follow.
+pub(super) const HEADER: &str = "system\tquery_id\tquery\t";
 
 /// The contents of the report.
 pub(super) struct Report {
@@ -38,13 +33,8 @@ pub(super) struct Report {
     /// How far other judges agree with the first one.
     pub(super) agreements: Vec<(PathBuf, Agreement)>,
     pub(super) metrics: Vec<Metric>,
-    /// The figures of each system.
-    pub(super) systems: Vec<Evaluation>,
-    /// The fusions, which are the last of the systems.
-    pub(super) fusions: Vec<Fused>,
-    /// The systems that could not be trained on this data.
-    pub(super) left_out: Vec<LeftOut>,
-    pub(super) tests: Vec<Comparison>,
+    /// The figures of each system, and the tests between them.
+    pub(super) set: EvaluationSet,
 }
 
 #[derive(Clone, Serialize)]
@@ -75,7 +65,7 @@ pub(super) struct Json<'a> {
 
 #[derive(Serialize)]
 struct AgreementJson<'a> {
-    #[serde(serialize_with = "output::json_path")]
+    #[serde(serialize_with = "console::json_path")]
     file: &'a Path,
     #[serde(flatten)]
     agreement: Agreement,
@@ -88,8 +78,6 @@ struct SystemJson<'a> {
     mean: &'a Metrics,
     #[serde(skip_serializing_if = "Option::is_none")]
     queries_without_titles: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fusion: Option<&'a Fused>,
 }
 
 /// Returns the list of all rankers and their parameters.
@@ -120,24 +108,20 @@ impl Report {
             overlap: None,
             agreements: Vec::new(),
             metrics: test.metrics.clone(),
-            systems: Vec::new(),
-            fusions: Vec::new(),
-            left_out: Vec::new(),
-            tests: Vec::new(),
+            set: EvaluationSet::default(),
         }
     }
 
     fn queries_without_relevant(&self) -> usize {
-        self.systems.first().map_or(0, |system| system.queries_without_relevant)
+        self.set.systems.first().map_or(0, |system| system.queries_without_relevant)
     }
 
     /// Returns the report for other programs.
     pub(super) fn json(&self) -> Json<'_> {
-        let systems = self.systems.iter().map(|system| SystemJson {
+        let systems = self.set.systems.iter().map(|system| SystemJson {
             name: &system.name,
             mean: &system.mean,
             queries_without_titles: self.collection.as_ref().map(|_| system.queries_without_titles),
-            fusion: self.fusions.iter().find(|fusion| fusion.name == system.name),
         });
         Json {
             queries: self.queries,
@@ -147,44 +131,43 @@ impl Report {
             agreements: self.agreements.iter().map(|(file, of)| AgreementJson { file, agreement: *of }).collect(),
             metrics: &self.metrics,
             systems: systems.collect(),
-            left_out: &self.left_out,
-            tests: &self.tests,
+            left_out: &self.set.left_out,
+            tests: &self.set.tests,
         }
     }
 
     /// Returns the report for people. Default metrics are cut to the width of a terminal.
     pub(super) fn text(&self, test: &Test, default_metrics: bool) -> String {
-        let Report { systems, tests, .. } = self;
+        let EvaluationSet { systems, tests, .. } = &self.set;
         let shown = if default_metrics { SHOWN_METRICS } else { self.metrics.len() };
-        let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown), self.about(test));
+        let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown).to_text(), self.about(test));
         let without_relevant = self.queries_without_relevant() as u64;
         if without_relevant > 0 {
-            let queries = output::counted(without_relevant, "query");
-            let [have, score] =
-                [["has", "have"], ["scores", "score"]].map(|[one, many]| output::agreeing(without_relevant, one, many));
+            let queries = console::counted(without_relevant, "query");
+            let [have, score] = [["has", "have"], ["scores", "score"]]
+                .map(|[one, many]| console::agreeing(without_relevant, one, many));
             let _ = writeln!(text, "{queries} {have} no relevant title and {score} 0");
         }
         for system in systems.iter().filter(|system| system.queries_without_titles > 0) {
-            let queries = output::counted(system.queries_without_titles as u64, "query");
-            let _ = writeln!(text, "{}: found nothing for {queries}", output::printable(&system.name));
+            let queries = console::counted(system.queries_without_titles as u64, "query");
+            let _ = writeln!(text, "{}: found nothing for {queries}", console::printable(&system.name));
         }
         for (path, agreement) in &self.agreements {
-            let _ = writeln!(text, "{}: {agreement}", output::path(path));
+            let _ = writeln!(text, "{}: {agreement}", console::path(path));
         }
-        text.push_str(&self.weights());
         if systems.len() < 2 {
             return text;
         }
         text.push_str("ᵃ: significantly better than system a (paired t-test over queries, p < 0.05)\n");
         if systems.len() > 2 {
-            let pairs = output::counted((systems.len() * (systems.len() - 1) / 2) as u64, "pair");
+            let pairs = console::counted((systems.len() * (systems.len() - 1) / 2) as u64, "pair");
             let _ = writeln!(text, "p is not corrected for the {pairs} of systems; `--json` has corrected values");
         }
         if systems.len() > LISTED_SYSTEMS {
             text.push_str("`--json` has the tests of all pairs of systems\n");
             return text;
         }
-        let _ = writeln!(text, "\n{}", tests_table(systems, tests));
+        let _ = writeln!(text, "\n{}", tests_table(systems, tests).to_text());
         let power = power::text(systems);
         if !power.is_empty() {
             let _ = write!(text, "\n{power}");
@@ -194,7 +177,7 @@ impl Report {
 
     /// Returns what the figures are about.
     fn about(&self, test: &Test) -> String {
-        let queries = output::counted(self.queries as u64, "query");
+        let queries = console::counted(self.queries as u64, "query");
         let ties = match test.options.ties {
             Ties::Expected => "mean over the orders of ties",
             Ties::Trec => "ties by id, descending",
@@ -206,8 +189,8 @@ impl Report {
         let Some(CollectionFacts { titles, depth, .. }) = &self.collection else {
             return format!("{queries}; {gain}; {ties}\n");
         };
-        let titles = output::counted(*titles as u64, "title");
-        let depth = output::count(*depth as u64);
+        let titles = console::counted(*titles as u64, "title");
+        let depth = console::count(*depth as u64);
         let mut text = format!("{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}\n");
         text.push_str("titles without a judgment count as not relevant");
         if self.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
@@ -217,87 +200,29 @@ impl Report {
             text.push_str("\njudged@k is the share of the first k titles that has a judgment");
         }
         text.push('\n');
-        if let Some(warning) = unjudged_warning(Evidence::Judgments, &self.systems) {
+        if let Some(warning) = unjudged_warning(Evidence::Judgments, &self.set.systems) {
             let _ = writeln!(text, "warning: {warning}");
         }
         text
     }
 
-    /// Returns the weights of each fusion.
-    fn weights(&self) -> String {
-        let mut text = String::new();
-        for fused in &self.fusions {
-            let fitted = match fused.fitted_on {
-                Some(on) => format!(" fitted on {}", output::counted(on as u64, "other query")),
-                None => String::new(),
-            };
-            let _ = writeln!(text, "{}, weights{fitted}:", fused.name);
-            let digits = if fused.method == FusionMethod::Linear.name() { 4 } else { 2 };
-            for member in &fused.members {
-                let _ = writeln!(text, "  {:.digits$}  {}", member.weight, output::printable(&member.name));
-            }
-        }
-        text
-    }
-
     /// Writes one row for each system and query.
-    pub(super) fn write_per_query(&self, path: &Path, test: &Test) -> Result<()> {
+    pub(super) fn write_per_query(
+        &self,
+        file: &mut impl Write,
+        path: &Path,
+        test: &Test,
+    ) -> clickvec_tables::Result<()> {
         let failed = |source| Error::io(path, "write", source);
-        files::write_atomically(path, |file| {
-            let names = self.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
-            writeln!(file, "system\tquery_id\tquery\t{names}").map_err(failed)?;
-            for system in &self.systems {
-                let name = output::printable(&system.name);
-                for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
-                    let values: Vec<String> = query.metrics.iter().map(|(_, value)| value.to_string()).collect();
-                    writeln!(file, "{name}\t{id}\t{text}\t{}", values.join("\t")).map_err(failed)?;
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-/// Returns a table with a row for each system and a column for each of the first `shown` metrics.
-pub(crate) fn systems_table(systems: &[Evaluation], tests: &[Comparison], shown: usize) -> String {
-    let metrics: Vec<Metric> = metrics_of(systems).take(shown).collect();
-    let heads = metrics.iter().map(|metric| metric.heading());
-    let mut table = Table::new(["", "system"].map(str::to_owned).into_iter().chain(heads).map(Column::text));
-    for (position, system) in systems.iter().enumerate() {
-        let mut row = vec![letter(position), system.name.clone()];
-        row.extend(metrics.iter().map(|&metric| {
-            let beaten = beaten(position, metric, systems, tests, Correction::None);
-            format!("{:.3}{}", system.mean.get(metric), marks(&beaten))
-        }));
-        table.add(row.into_iter().map(Cell::from));
-    }
-    table.to_text()
-}
-
-/// Returns a table with a row for each pair of systems: the difference and its p-value for the first metrics. The difference is the
-/// later system minus the earlier one, as in `table`. Baselines come first, so an improvement is positive.
-pub(crate) fn tests_table(systems: &[Evaluation], tests: &[Comparison]) -> String {
-    let metrics: Vec<Metric> = metrics_of(systems).filter(|metric| metric.is_quality()).take(TESTED_METRICS).collect();
-    let heads = metrics.iter().flat_map(|metric| [metric.heading(), "p".to_owned()]);
-    let mut table = Table::new([Column::text("difference")].into_iter().chain(heads.map(Column::number)));
-    let label = |name: &str| match systems.iter().position(|system| system.name == name) {
-        Some(position) => letter(position),
-        None => name.to_owned(),
-    };
-    for pair in tests.chunk_by(|x, y| (&x.a, &x.b) == (&y.a, &y.b)) {
-        let mut row = vec![format!("{} − {}", label(&pair[0].b), label(&pair[0].a))];
-        for metric in &metrics {
-            match pair.iter().find(|test| test.metric == *metric) {
-                Some(Comparison { test, .. }) => row.extend([difference(-test.difference), probability(test.p)]),
-                None => row.extend([String::new(), String::new()]),
+        let names = self.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
+        writeln!(file, "{HEADER}{names}").map_err(failed)?;
+        for system in &self.set.systems {
+            let name = console::printable(&system.name);
+            for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
+                let values: Vec<String> = query.metrics.iter().map(|(_, value)| value.to_string()).collect();
+                writeln!(file, "{name}\t{id}\t{text}\t{}", values.join("\t")).map_err(failed)?;
             }
         }
-        table.add(row.into_iter().map(Cell::from));
+        Ok(())
     }
-    table.to_text()
-}
-
-/// Iterates over the metrics that the systems were judged by.
-fn metrics_of(systems: &[Evaluation]) -> impl Iterator<Item = Metric> {
-    systems.first().into_iter().flat_map(|system| system.mean.iter()).map(|(metric, _)| metric)
 }

@@ -12,9 +12,9 @@ use super::models::NamedModel;
 use super::printer::{Form, Printer};
 use crate::header::{self, Header};
 use crate::numbers::{at_least_one, choice};
-use crate::{input, output};
+use crate::{console, input};
 
-/// How many names of a header a message shows.
+/// The number of names of a header that a message shows.
 const SHOWN_NAMES: usize = 20;
 
 /// One model, the texts that it reads, and the form of the output.
@@ -55,11 +55,11 @@ impl ModelAndTexts {
             // Its header would be explained like a text that the user typed, and so would ids and counts.
             let is_table =
                 |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
-            if let Some(header) = header::of(&lines[0]).filter(is_table) {
+            if let Some(header) = header::parse(&lines[0]).filter(is_table) {
                 bail!(
                     "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header, or \
                      give what is a text as an argument",
-                    output::input(file),
+                    console::input(file),
                     listed(&header.names, SHOWN_NAMES)
                 );
             }
@@ -72,7 +72,7 @@ impl ModelAndTexts {
 /// The definition of a keyword.
 #[derive(clap::Args)]
 pub(in super::super) struct KeywordFlags {
-    /// What a keyword is, as `cells=10,at-least=4,threshold=0.4` or a part of it: a word that changes at least 4 of the 10 most active
+    /// The definition of a keyword, as `cells=10,at-least=4,threshold=0.4` or a part of it: a word that changes at least 4 of the 10 most active
     /// cells, in each direction that counts it, by more than 0.4 of their mean activation. For a CLSM, `units=5`: a word that
     /// wins one of the 5 most active max-pooling units. These are the defaults.
     #[arg(long, value_name = "NAME=VALUE,…", value_delimiter = ',', value_parser = setting)]
@@ -129,21 +129,14 @@ fn setting(text: &str) -> Result<Setting, String> {
 pub(in super::super) fn one_word(text: &str) -> Result<String> {
     match &words(text)[..] {
         [word] => Ok(word.clone()),
-        found => bail!("expected one word, found {} in `{}`", found.len(), output::printable(text)),
+        found => bail!("expected one word, found {} in `{}`", found.len(), console::printable(text)),
     }
 }
 
 /// Reads all lines of a file that are not empty; `-` is standard input.
 fn lines(path: &Path) -> Result<Vec<String>> {
-    let mut lines = input::Lines::open(path)?;
-    let (mut batch, mut all) = (Vec::new(), Vec::new());
-    loop {
-        lines.next_batch(usize::MAX, &mut batch)?;
-        if batch.is_empty() {
-            break;
-        }
-        all.extend(batch.drain(..).filter(|line: &String| !line.trim().is_empty()));
-    }
-    ensure!(!all.is_empty(), "{}: expected texts, one a line, found none", output::input(path));
-    Ok(all)
+    let mut lines = input::Lines::open(path)?.collect::<Result<Vec<String>, _>>()?;
+    lines.retain(|line| !line.trim().is_empty());
+    ensure!(!lines.is_empty(), "{}: expected texts, one a line, found none", console::input(path));
+    Ok(lines)
 }

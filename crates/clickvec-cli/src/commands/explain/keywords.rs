@@ -15,7 +15,7 @@ use super::models::{NO_STATES, NamedModel, definition};
 use super::pictures::{self, Shown};
 use super::printer::Printer;
 use crate::answer::Answer;
-use crate::output;
+use crate::console;
 use crate::report::{Cell, Column, Report, Table};
 
 /// Show the keywords of a text: the words that a model keeps.
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut printer = args.shared.printer()?;
     let path = &args.shared.model;
     if args.search && !path.is_dir() {
-        bail!("{}: expected an index for `--search`, found a file; `clickvec index` makes one", output::path(path));
+        bail!("{}: expected an index for `--search`, found a file; `clickvec index` makes one", console::path(path));
     }
     let model = args.shared.load()?;
     let texts = args.shared.texts(&args.texts)?;
@@ -121,7 +121,7 @@ fn look(
                 any = true;
                 report.table(counts(&seen.view, keywords, model.state(), options));
                 if seen.view.cut > 0 {
-                    let more = output::count(seen.view.cut as u64);
+                    let more = console::count(seen.view.cut as u64);
                     report.note(format!("and {more} more words, which the model does not read"));
                 }
                 let text = Shown { name: "", view: &seen.view, keywords: Some(keywords) };

@@ -7,7 +7,7 @@ use clickvec::explain::{
     Evidence, Explainer, KeywordOptions, Keywords, Match, MatchReport, SharedUnit, TextView, Word, WordShares,
 };
 use clickvec::tables::{Skipped, TITLE};
-use clickvec_tables::table::{self, Next, Options, Record, RowFault};
+use clickvec_tables::table::{self, MAX_GRADE, Next, Options, Record, RowFault, parse_grade};
 use serde::Serialize;
 
 use super::arguments::KeywordFlags;
@@ -17,11 +17,11 @@ use super::pictures::{self, Shown};
 use super::printer::Form;
 use crate::answer::Answer;
 use crate::report::{Cell, Column, Report, Table};
-use crate::{input, output};
+use crate::{console, input};
 
-/// How many pairs of words are named next to the score.
+/// The number of pairs of words that are named next to the score.
 const PAIRS: usize = 3;
-/// How many cells are shown, those with the largest shares.
+/// The number of cells that are shown, those with the largest shares.
 const UNITS: usize = 10;
 
 /// Show why a title matches a query: what each word and each cell adds to the score, and the keywords of both texts.
@@ -56,7 +56,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "query")]
     pairs: Option<PathBuf>,
 
-    /// How many pairs of the file to explain; 0 means all.
+    /// The number of pairs of the file to explain; 0 means all.
     #[arg(long, value_name = "N", default_value_t = 10, conflicts_with = "query")]
     limit: usize,
 
@@ -147,18 +147,18 @@ fn read_pairs(path: &Path, limit: usize) -> Result<Vec<Pair>> {
         match rows.next(&mut record)? {
             Next::Row => {
                 let text = |column| record.get(column).unwrap_or_default().to_owned();
-                let grade = grade.map(|grade| record.get(grade).unwrap_or_default().trim());
-                let number = grade.map(str::parse).transpose();
-                match number {
-                    Ok(grade) => pairs.push(Pair { query: text(query), title: text(title), grade }),
-                    Err(_) => {
-                        let found = format!("`{}`", output::printable(grade.unwrap_or_default()));
-                        skipped.add(record.line, RowFault::expected("grade", "a grade, a whole number", found));
+                let field = grade.and_then(|grade| record.get(grade)).unwrap_or_default().trim();
+                match parse_grade(field, MAX_GRADE) {
+                    None if !field.is_empty() => {
+                        let expected = format!("a grade from 0 to {MAX_GRADE}");
+                        let found = format!("`{}`", console::printable(field));
+                        skipped.add(record.line, RowFault::expected("grade", expected, found));
                     }
+                    grade => pairs.push(Pair { query: text(query), title: text(title), grade }),
                 }
             }
             Next::Broken(fault) => skipped.add(record.line, fault),
-            Next::Header => skipped.add(record.line, RowFault::header_again()),
+            Next::Header => skipped.add(record.line, RowFault::repeated_header()),
             Next::End => break,
         }
     }
@@ -266,7 +266,7 @@ fn report(pair: &Pair, seen: &[Seen<'_>], has_page: bool) -> Report {
         } else {
             report.line("model", &one.model.title());
         }
-        let through = pairs_of_words(&one.found, PAIRS).join(", ");
+        let through = one.found.named_pairs(PAIRS).join(", ");
         let through = if through.is_empty() { through } else { format!("  mostly through {through}") };
         report.line("score", &format!("{:.3}{through}", one.found.score));
         for line in nothing(&one.found).into_iter().chain(beyond(&one.found)) {
@@ -290,7 +290,7 @@ fn scores(seen: &[Seen<'_>]) -> Table {
         table.add([
             seen.model.name.as_str().into(),
             format!("{:.3}", seen.found.score).into(),
-            pairs_of_words(&seen.found, PAIRS).join(", ").into(),
+            seen.found.named_pairs(PAIRS).join(", ").into(),
             seen.model.model.encoder_config().to_string().into(),
         ]);
     }
@@ -398,44 +398,17 @@ fn beyond(found: &Match) -> impl Iterator<Item = String> {
         let tail = view.words.last().filter(|word| word.parts > 1);
         match (tail, view.cut) {
             (Some(tail), _) => {
-                let parts = output::count(tail.parts as u64);
+                let parts = console::count(tail.parts as u64);
                 Some(format!("the model reads the last {parts} words of the {side} as one word"))
             }
             (None, 0) => None,
             (None, cut) => {
-                let read = output::count(view.words.len() as u64);
-                let cut = output::count(cut as u64);
+                let read = console::count(view.words.len() as u64);
+                let cut = console::count(cut as u64);
                 Some(format!("the model reads only the first {read} words of the {side}; it ignores {cut} more"))
             }
         }
     })
-}
-
-/// Returns the pairs of words that add most to the score, at most so many, largest share first: `chicago 0.42`, `hotels ↔ rooms
-/// 0.12`. Adds up shares of the same two words at different positions.
-pub(in super::super) fn pairs_of_words(found: &Match, most: usize) -> Vec<String> {
-    let mut shares: Vec<(&Word, &Word, f64)> = Vec::new();
-    for pair in found.word_pairs() {
-        let (query, title) = (&found.query.words[pair.query_word], &found.title.words[pair.title_word]);
-        // What the model does not know is no reason.
-        if !(query.known && title.known) {
-            continue;
-        }
-        match shares.iter_mut().find(|(first, second, _)| *first == query && *second == title) {
-            Some((_, _, share)) => *share += pair.share,
-            None => shares.push((query, title, pair.share)),
-        }
-    }
-    shares.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let shown = shares.into_iter().filter(|(_, _, share)| *share >= 0.005).take(most);
-    let named = shown.map(|(query, title, share)| {
-        if query == title {
-            format!("{} {share:.2}", query.shown())
-        } else {
-            format!("{} ↔ {} {share:.2}", query.shown(), title.shown())
-        }
-    });
-    named.collect()
 }
 
 /// Returns the words of a text as several models read it, each with its position in what each model read. Models may read different

@@ -13,7 +13,6 @@ mod rank;
 use anyhow::Result;
 
 use crate::answer::Answer;
-pub(super) use matches::pairs_of_words;
 
 /// Show what a model sees: why a title matches a query, which words are keywords, why a title ranks above another.
 #[derive(clap::Args)]

@@ -9,9 +9,6 @@ use clickvec::internals::encoder::{Description, Reading};
 use clickvec::model::Model;
 use serde::Serialize;
 
-/// The model's file in an index.
-const MODEL_OF_INDEX: &str = "model.safetensors";
-
 /// The message for a model without states word by word.
 pub(in super::super) const NO_STATES: &str =
     "no keywords: this model reads a bag of words, so it has no states word by word";
@@ -37,8 +34,7 @@ pub(in super::super) struct Explained<'a, T> {
 impl NamedModel {
     /// Loads the model in a file or an index.
     pub(in super::super) fn load(path: &Path) -> Result<NamedModel> {
-        let model = if path.is_dir() { Model::load(&path.join(MODEL_OF_INDEX))? } else { Model::load(path)? };
-        Ok(NamedModel { name: name_of(path), path: path.to_owned(), model })
+        Ok(NamedModel { name: name_of(path), path: path.to_owned(), model: Model::load(path)? })
     }
 
     /// Returns an explanation with what it comes from, for JSON.

@@ -10,8 +10,8 @@ use clickvec_tables::files;
 use maud::{Markup, html};
 use serde::Serialize;
 
-use crate::output;
-use crate::outputs::{self, Kind};
+use crate::console;
+use crate::output_files::{self, Kind};
 
 /// The form of the output.
 #[derive(clap::Args)]
@@ -29,8 +29,8 @@ impl Form {
     /// Checks before any work that the page can be written and does not overwrite an input.
     pub(in super::super) fn printer<'a>(&'a self, read: impl IntoIterator<Item = &'a PathBuf>) -> Result<Printer<'a>> {
         if let Some(html) = &self.html {
-            outputs::check([html], read)?;
-            outputs::refuse_other(html, Kind::Page)?;
+            output_files::check([html], read)?;
+            output_files::refuse_other(html, Kind::Page)?;
         }
         Ok(Printer::new(self))
     }
@@ -47,12 +47,12 @@ pub(in super::super) struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     fn new(form: &'a Form) -> Printer<'a> {
-        Printer { form, out: output::stdout(), has_text: false, page: Vec::new(), has_heat: false }
+        Printer { form, out: console::stdout(), has_text: false, page: Vec::new(), has_heat: false }
     }
 
     /// Prints a line of JSON, if that is the form.
     pub(in super::super) fn line(&mut self, line: &impl Serialize) -> Result<()> {
-        if self.form.json { output::json_line(&mut self.out, line) } else { Ok(()) }
+        if self.form.json { console::json_line(&mut self.out, line) } else { Ok(()) }
     }
 
     /// Prints a text, unless the form is JSON.
@@ -62,7 +62,7 @@ impl<'a> Printer<'a> {
             return Ok(());
         }
         let gap = if std::mem::replace(&mut self.has_text, true) { "\n" } else { "" };
-        output::written(write!(self.out, "{gap}{text}"))
+        console::written(write!(self.out, "{gap}{text}"))
     }
 
     /// Adds to the page, if there is one.
@@ -94,11 +94,11 @@ impl<'a> Printer<'a> {
 
     /// Writes the page, under this title.
     pub(in super::super) fn finish(mut self, title: &str) -> Result<()> {
-        output::written(self.out.flush())?;
+        console::written(self.out.flush())?;
         let Some(html) = &self.form.html else { return Ok(()) };
         let page = explanation::page(title, self.has_heat, &html! { @for part in &self.page { (part) } });
         files::write_bytes_atomically(html, page.as_bytes())?;
-        output::note(format_args!("{}: written", html.display()));
+        console::note(format_args!("{}: written", html.display()));
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ use clickvec_tables::files::PendingFolder;
 use minijinja::context;
 
 use super::template::{Each, Template};
-use crate::{output, test_set};
+use crate::{console, test_set};
 
 /// What each number is, in order.
 pub(super) const FEATURES: [&str; 8] = [
@@ -55,7 +55,7 @@ pub(super) fn write(template: &Template, folder: &PendingFolder, index: &Index, 
             let [model, bm25, trigrams] = [0, 1, 2].map(|ranker: usize| scores[ranker][number].to_string());
             let [a, b, c, d, e] = counts(&query_words, &words(&title.text)).map(|count| count.to_string());
             titles.push(context! {
-                id => output::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),
+                id => console::printable(ids.get(&title.text).unwrap_or(&title.id)).into_owned(),
                 title => title.text.as_str(),
                 grade => title.grade.to_string(),
                 // Texts, so that numbers keep their shortest form.
@@ -63,7 +63,7 @@ pub(super) fn write(template: &Template, folder: &PendingFolder, index: &Index, 
             });
         }
         rows += titles.len() as u64;
-        let id = output::printable(&query.id).into_owned();
+        let id = console::printable(&query.id).into_owned();
         let context = context! { query => context! { number => number, id, text => query.text.as_str(), titles } };
         for (file, out) in &mut files {
             let text = template.render(file, context.clone())?;

@@ -2,6 +2,7 @@
 //!
 //! A form is a [template]; those that the program knows are in the folder `forms`.
 
+mod agreement;
 mod features;
 mod folder;
 #[cfg(feature = "onnx")]
@@ -14,16 +15,15 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clickvec::model::Model;
-use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{Index, Part};
+use clickvec_index::{FusionMethod, Index, Part, RECIPROCAL_RANK_K};
 use serde::Serialize;
 
 use self::folder::MARK;
 use self::rows::Globals;
 use self::template::{Each, Template};
 use crate::answer::Answer;
-use crate::output;
-use crate::outputs::{self, Kind};
+use crate::console;
+use crate::output_files::{self, Kind};
 
 /// Write the titles of an index with their vectors in a form that another system loads, with the scripts and settings to
 /// search them.
@@ -73,7 +73,7 @@ struct Form {
     template: &'static str,
 }
 
-const FORMS: [Form; 4] = [
+const FORMS: [Form; 5] = [
     Form {
         name: "pgvector",
         help: "PostgreSQL with pgvector: a table as CSV and the SQL that loads it",
@@ -88,6 +88,11 @@ const FORMS: [Form; 4] = [
         name: "opensearch",
         help: "OpenSearch: an index template, lines for _bulk, and a hybrid search whose pipeline has the index's weights",
         template: include_str!("forms/opensearch.jinja"),
+    },
+    Form {
+        name: "elasticsearch",
+        help: "Elasticsearch: an index, lines for _bulk, and a search by words and vectors, fused by reciprocal ranks",
+        template: include_str!("forms/elasticsearch.jinja"),
     },
     Form {
         name: "svmrank",
@@ -125,13 +130,16 @@ fn name(text: &str) -> Result<String, String> {
 /// The report as JSON.
 #[derive(Serialize)]
 struct Report<'a> {
-    #[serde(serialize_with = "output::json_path")]
+    #[serde(serialize_with = "console::json_path")]
     output: &'a Path,
     /// Not for ONNX.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     dimension: usize,
     model: &'a str,
+    /// The share of the first ten titles of the index that the other system's search finds too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agreement: Option<f64>,
 }
 
 /// Writes the export.
@@ -141,7 +149,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let form = FORMS.iter().find(|form| Some(form.name) == to);
         let form =
             form.with_context(|| format!("expected a form with a template, found {}", to.unwrap_or_default()))?;
-        output::print(form.template)?;
+        console::print(form.template)?;
         return Ok(Answer::Done);
     }
     let source = args.index.as_deref().context("expected an index")?;
@@ -152,23 +160,34 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         let folder = folder::begin(output, ONNX)?;
         onnx::write(&folder, &model)?;
         folder::publish(folder, ONNX)?;
-        return say(&args, output, &model, None);
+        return say(&args, output, &model, None, None);
     }
     ensure!(
         source.is_dir() || !source.is_file(),
         "{}: expected an index, found a file; make one with `clickvec index`",
-        output::path(source)
+        console::path(source)
     );
     let index = Index::open(source)?;
     let model = index.model();
     let rows = if to == Some(PARQUET) {
-        outputs::refuse_overwriting(output, &args.index)?;
-        outputs::refuse_other(output, Kind::Parquet)?;
+        output_files::refuse_overwriting(output, &args.index)?;
+        output_files::refuse_other(output, Kind::Parquet)?;
         rows::write_parquet(output, &index)?
     } else {
         write_template(&args, output, &index)?
     };
-    say(&args, output, model, Some(rows))
+    let agreement = match to {
+        Some("opensearch") => {
+            let WordsAndVectors { kind, words, vectors, .. } = fusion(&index, false)?;
+            agreement::agreement(&index, kind, words, vectors)?
+        }
+        Some("elasticsearch") => {
+            let kind = FusionMethod::ReciprocalRank { k: RECIPROCAL_RANK_K };
+            agreement::agreement(&index, kind, 1.0, 1.0)?
+        }
+        _ => None,
+    };
+    say(&args, output, model, Some(rows), agreement)
 }
 
 /// Renders all files of a form.
@@ -183,7 +202,7 @@ fn write_template(args: &Args, output: &Path, index: &Index) -> Result<u64> {
         (None, Some(form)) => (PathBuf::from(form.name), form.template.to_owned()),
         (None, None) => bail!("expected a form, found none"),
     };
-    let globals = Globals::new(&args.name, index, fusion(index)?)?;
+    let globals = Globals::new(&args.name, index, fusion(index, true)?)?;
     let template = Template::parse(&path, &text, &globals)?;
     let has = |each: &[Each]| template.files.iter().any(|file| each.contains(&file.each));
     ensure!(
@@ -213,6 +232,8 @@ fn write_template(args: &Args, output: &Path, index: &Index) -> Result<u64> {
 #[derive(Serialize)]
 struct WordsAndVectors {
     method: &'static str,
+    #[serde(skip)]
+    kind: FusionMethod,
     words: f64,
     vectors: f64,
     /// The constant k of reciprocal ranks.
@@ -220,17 +241,24 @@ struct WordsAndVectors {
     custom: bool,
 }
 
-/// Returns the fusion of an index, or equal weights if other systems cannot do it.
-fn fusion(index: &Index) -> Result<WordsAndVectors> {
+/// Returns the fusion of an index, or equal weights if other systems cannot do it. `warns` prints what is lost.
+fn fusion(index: &Index, warns: bool) -> Result<WordsAndVectors> {
     let (fusion, analysis) = (index.fusion(), index.fusion().analysis);
-    let equal = WordsAndVectors { method: "min-max", words: 0.5, vectors: 0.5, rank_constant: None, custom: false };
+    let kind = FusionMethod::MinMax;
+    let equal =
+        WordsAndVectors { method: "min-max", kind, words: 0.5, vectors: 0.5, rank_constant: None, custom: false };
+    let warn = |text: std::fmt::Arguments<'_>| {
+        if warns {
+            console::note(text);
+        }
+    };
     if !fusion.custom {
         return Ok(equal);
     }
     let method = fusion.method.name();
     let k = if let FusionMethod::ReciprocalRank { k } = fusion.method { Some(k) } else { None };
     if fusion.method == FusionMethod::Linear || fusion.weights.iter().count() > 2 {
-        output::note(format_args!(
+        warn(format_args!(
             "warning: expected a fusion of words and vectors that normalises scores, found {method} with {} parts; the export has \
              min-max with equal weights",
             fusion.weights.iter().count()
@@ -238,7 +266,7 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
         return Ok(equal);
     }
     if analysis.stem || analysis.split {
-        output::note(format_args!(
+        warn(format_args!(
             "warning: the weights were chosen for words compared by `{analysis}`, and other systems compare words in another way; \
              choose an analyzer that does something similar"
         ));
@@ -247,16 +275,17 @@ fn fusion(index: &Index) -> Result<WordsAndVectors> {
     let [words, vectors] = [Part::Words, Part::Vectors].map(|part| fusion.weight(part));
     let sum = words + vectors;
     let rank_constant = k.map(|k| k.round().max(1.0) as u64);
-    Ok(WordsAndVectors { method, words: words / sum, vectors: vectors / sum, rank_constant, custom: true })
+    let kind = fusion.method;
+    Ok(WordsAndVectors { method, kind, words: words / sum, vectors: vectors / sum, rank_constant, custom: true })
 }
 
 /// Refuses to replace a folder that contains a file which is read.
 fn refuse_inputs(output: &Path, args: &Args) -> Result<()> {
     let read = || args.index.iter().chain(&args.judged).chain(&args.template);
     for entry in output.read_dir().into_iter().flatten().flatten() {
-        outputs::refuse_overwriting(&entry.path(), read())?;
+        output_files::refuse_overwriting(&entry.path(), read())?;
     }
-    outputs::refuse_folder_in_index(output)
+    Ok(output_files::refuse_folder_in_index(output)?)
 }
 
 /// A program without ONNX.
@@ -270,13 +299,33 @@ mod onnx {
     }
 }
 
-fn say(args: &Args, output: &Path, model: &Model, rows: Option<u64>) -> Result<Answer> {
+fn say(
+    args: &Args,
+    output: &Path,
+    model: &Model,
+    rows: Option<u64>,
+    agreement: Option<(usize, f64)>,
+) -> Result<Answer> {
     if args.json {
-        let report = Report { output, rows, dimension: model.dimension(), model: model.fingerprint() };
-        output::json_lines([&report])?;
+        let report = Report {
+            output,
+            rows,
+            dimension: model.dimension(),
+            model: model.fingerprint(),
+            agreement: agreement.map(|(_, share)| share),
+        };
+        console::json_lines([&report])?;
         return Ok(Answer::Done);
     }
-    let what = rows.map_or_else(|| model.encoder_config().to_string(), |rows| output::counted(rows, "row"));
-    output::note(format_args!("{}: written; {what}", output::path(output)));
+    let what = rows.map_or_else(|| model.encoder_config().to_string(), |rows| console::counted(rows, "row"));
+    console::note(format_args!("{}: written; {what}", console::path(output)));
+    if let Some((queries, share)) = agreement {
+        console::note(format_args!(
+            "for {} queries made from titles, its search as the documentation describes it, computed here, finds {:.1} % of the \
+             index's first ten titles",
+            console::count(queries),
+            100.0 * share
+        ));
+    }
     Ok(Answer::Done)
 }

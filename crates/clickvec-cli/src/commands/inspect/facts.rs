@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 use serde_json::Value;
 
-use crate::output;
+use crate::console;
 use crate::report::{Column, Table};
 
 /// Names with their values, in the order in which they are shown.
@@ -54,7 +54,7 @@ impl Serialize for Facts {
 }
 
 fn words(name: &str) -> String {
-    output::printable(&name.replace('_', " ")).into_owned()
+    console::printable(&name.replace('_', " ")).into_owned()
 }
 
 /// Shows a nested value as `name.name value` lines.
@@ -62,7 +62,7 @@ fn flatten(name: &str, value: &Value, lines: &mut Vec<(String, String)>) {
     match value {
         Value::Object(members) => {
             for (member, value) in members {
-                flatten(&format!("{name}.{}", output::printable(member)), value, lines);
+                flatten(&format!("{name}.{}", console::printable(member)), value, lines);
             }
         }
         value => lines.push((name.to_owned(), shown(value))),
@@ -73,11 +73,11 @@ fn shown(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::Bool(yes) => if *yes { "yes" } else { "no" }.to_owned(),
-        Value::String(text) => output::printable(text).into_owned(),
-        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), output::count),
+        Value::String(text) => console::printable(text).into_owned(),
+        Value::Number(number) => number.as_u64().map_or_else(|| number.to_string(), console::count),
         Value::Array(items) if items.is_empty() => "none".to_owned(),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(" "),
-        Value::Object(_) => output::printable(&value.to_string()).into_owned(),
+        Value::Object(_) => console::printable(&value.to_string()).into_owned(),
     }
 }
 

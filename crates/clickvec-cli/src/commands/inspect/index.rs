@@ -25,7 +25,7 @@ pub(super) fn facts(path: &Path) -> Result<Facts> {
         facts.add("fingerprint", &own.fingerprint)?;
         facts.add("version", &own.version)?;
         facts.add("titles", own.titles)?;
-        facts.add("left_out", own.left_out)?;
+        facts.add("without_vector", own.without_vector)?;
         facts.add("field", index.field())?;
         if let Some(shard) = index.shard() {
             facts.add("shard", shard)?;

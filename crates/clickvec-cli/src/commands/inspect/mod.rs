@@ -8,8 +8,6 @@ mod ranker;
 mod rows;
 mod table;
 
-pub(super) use table::{has_rare, looks_raw};
-
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,12 +22,13 @@ use serde::Serialize;
 
 use self::facts::Facts;
 use self::table::Table;
+use super::prepare;
 use crate::answer::Answer;
-use crate::output;
+use crate::console;
 
 /// Say what files are, what is in them, whether they are whole, and which command comes next.
 ///
-/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models, rankers, fusions and indexes; of an index, every
+/// Reads logs, click logs, judged titles, titles, TREC's and BEIR's files, models, rankers and indexes; of an index, every
 /// byte. Give a log together with its titles, and the proposed command uses both. The exit status is 1 if a file is not recognised,
 /// has faults or is damaged.
 #[derive(clap::Args)]
@@ -46,7 +45,7 @@ pub(crate) struct Args {
 /// What was found out about a file.
 #[derive(Serialize)]
 struct Found {
-    #[serde(rename = "file", serialize_with = "output::json_path")]
+    #[serde(rename = "file", serialize_with = "console::json_path")]
     path: PathBuf,
     #[serde(flatten)]
     kind: Kind,
@@ -73,20 +72,27 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     }
     let next: Vec<Option<String>> = found.iter().map(|file| next::command(file, &found)).collect();
-    found.iter_mut().zip(next).for_each(|(file, next)| file.next = next);
-    let mut out = output::stdout();
-    for file in &found {
-        if args.json {
-            output::json_line(&mut out, file)?;
-        } else {
-            output::written(file.write(&mut out))?;
+    for (file, next) in found.iter_mut().zip(next) {
+        let tried = next.as_deref().and_then(next::prepared).map_or(Ok(()), |arguments| prepare::try_out(&arguments));
+        match (tried, &mut file.contents) {
+            (Ok(()), _) => file.next = next,
+            (Err(error), Contents::Table(Table { rows, .. })) if rows.faults == 0 => rows.add(1, error.to_string()),
+            (Err(_), _) => {}
         }
     }
-    output::written(out.flush())?;
+    let mut out = console::stdout();
+    for file in &found {
+        if args.json {
+            console::json_line(&mut out, file)?;
+        } else {
+            console::written(file.write(&mut out))?;
+        }
+    }
+    console::written(out.flush())?;
     // What could be read has been shown; the last of the others ends the command.
     if let Some(last) = unread.pop() {
         for error in unread {
-            output::note(format_args!("error: {error}"));
+            console::note(format_args!("error: {error}"));
         }
         return Err(last);
     }
@@ -98,7 +104,7 @@ fn look(path: &Path) -> Result<(Kind, Contents)> {
     if files::is_stream(path) {
         let is_device = files::Found::is_device(path);
         let what = if is_device { "a device; name another" } else { "a pipe; write it to a file first" };
-        bail!("{}: expected a file, because it is read more than once, found {what}", output::input(path));
+        bail!("{}: expected a file, because it is read more than once, found {what}", console::input(path));
     }
     if path.is_dir() {
         if looks_like_index(path) {
@@ -111,9 +117,8 @@ fn look(path: &Path) -> Result<(Kind, Contents)> {
         return Ok((Kind::Beir, Contents::Table(Table::with_rows(rows))));
     }
     if is_tensors(&files::first_bytes::<9>(path)?) {
-        let (kind, facts) = match FileKind::of(path) {
+        let (kind, facts) = match FileKind::read(path) {
             Ok(FileKind::Ranker) => (Kind::Ranker, ranker::ranker(path)?),
-            Ok(FileKind::Fusion) => (Kind::Fusion, ranker::fusion(path)?),
             // Anything else has its own error.
             _ => (Kind::Model, model::facts(path)?),
         };
@@ -134,7 +139,7 @@ impl Found {
 
     /// Shows to people what was found.
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let path = output::path(&self.path);
+        let path = console::path(&self.path);
         write!(out, "{path}: {}", self.kind.text())?;
         match &self.contents {
             Contents::Table(table) => table.write(self.kind, path, out)?,

@@ -21,10 +21,8 @@ pub(super) fn facts(path: &Path) -> Result<Facts> {
     let first = trigrams.iter().take(SHOWN_TRIGRAMS).map(|trigram| trigram.chars().iter().collect::<String>());
     let words = model.dictionary().words().len();
     let mut training: Value = serde_json::from_str(&serde_json::to_string(model.training())?)?;
-    // The file omits these if they have their default values.
-    training["config"]["loss"] = serde_json::to_value(model.training().config.loss)?;
-    training["config"]["tail"] = serde_json::to_value(model.training().config.tail)?;
-    training["config"]["field"] = serde_json::to_value(&model.training().config.field)?;
+    // Files omit the usual rule.
+    training["config"]["text"] = serde_json::to_value(model.training().config.text)?;
     let mut facts = Facts::default();
     facts.add("fingerprint", model.fingerprint())?;
     facts.add("encoder", model.encoder_config())?;

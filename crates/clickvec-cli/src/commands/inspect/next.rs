@@ -10,7 +10,13 @@ use super::{Contents, Found};
 
 /// Returns the command for one of the files.
 pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
-    if matches!(found.kind, Kind::Qrels | Kind::Run | Kind::Beir) && found.faults() > 0 {
+    // Only a log, clicks and titles may have some.
+    let is_refused = match (found.kind, &found.contents) {
+        (Kind::Log | Kind::Preset(_), _) => false,
+        (Kind::Clicks | Kind::Titles | Kind::Corpus, Contents::Table(table)) => table.rows.faults * 2 > table.rows.rows,
+        _ => found.faults() > 0,
+    };
+    if is_refused {
         return None;
     }
     let path = quoted(&found.path);
@@ -18,6 +24,7 @@ pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
     let path_or = |kind, name: &str| first(kind).map_or_else(|| name.to_owned(), |other| quoted(&other.path));
     let (model, index, qrels) =
         (path_or(Kind::Model, "MODEL"), path_or(Kind::Index, "INDEX"), path_or(Kind::Qrels, "QRELS"));
+    let topics = path_or(Kind::Topics, "TOPICS");
     let titles = all.iter().find(|other| matches!(other.kind, Kind::Titles | Kind::Corpus));
     let (titles_index, model_file) = (free("titles", "index"), free("model", "safetensors"));
     Some(match (found.kind, &found.contents) {
@@ -52,16 +59,36 @@ pub(super) fn command(found: &Found, all: &[Found]) -> Option<String> {
         }
         (Kind::Qrels, _) => {
             let titles = titles_option(titles, "");
-            format!("clickvec evaluate bm25 {model} --judged {path} --topics TOPICS{titles}")
+            format!("clickvec evaluate bm25 {model} --judged {path} --topics {topics}{titles}")
+        }
+        (Kind::Topics, _) => {
+            let titles = titles_option(titles, "");
+            format!("clickvec evaluate bm25 {model} --judged {qrels} --topics {path}{titles}")
         }
         (Kind::Run, _) => format!("clickvec evaluate {path} --judged {qrels}"),
-        (Kind::Model | Kind::Fusion, _) => {
+        (Kind::Model, _) => {
             format!("clickvec index --model {path}{} --output {titles_index}", titles_option(titles, ""))
         }
-        (Kind::Index, _) if found.faults() == 0 => format!("clickvec search {path} QUERY"),
+        (Kind::Index, _) => format!("clickvec search {path} QUERY"),
         (Kind::Beir, _) => format!("clickvec evaluate bm25 {model} --judged {path}"),
-        (Kind::Log | Kind::Index | Kind::Ranker | Kind::Unknown, _) => return None,
+        (Kind::Log | Kind::Ranker | Kind::Unknown, _) => return None,
     })
+}
+
+/// Returns the arguments of a command that prepares logs, to be tried; `None` for another command. Titles that are not known are
+/// not needed to read the logs.
+pub(super) fn prepared(command: &str) -> Option<Vec<String>> {
+    let command = command.strip_prefix("clickvec prepare ")?.split("  # ").next()?;
+    let (mut words, mut quoted) = (vec![String::new()], false);
+    for c in command.replace("--titles TITLES", "--item-as-title").replace(r"'\''", "\u{0}").chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            '\u{0}' => words.last_mut()?.push('\''),
+            c => words.last_mut()?.push(c),
+        }
+    }
+    Some(words)
 }
 
 /// Returns the command that prepares a raw log.
@@ -125,5 +152,5 @@ fn shell(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", crate::output::printable(word).replace('\'', r"'\''"))
+    format!("'{}'", crate::console::printable(word).replace('\'', r"'\''"))
 }

@@ -9,16 +9,17 @@ use clickvec::internals::text::words;
 use clickvec::tables::{TITLE, Titles, for_each_title};
 use clickvec::train::Weighting;
 use clickvec_eval::trec::{read_qrels, read_run};
-use clickvec_eval::{MAX_GRADE, TestSetFiles, read_test_set};
+use clickvec_eval::{TestSetFiles, read_queries, read_test_set, read_test_set_for_runs};
 use clickvec_logs::columns::{ALL, Role};
-use clickvec_logs::guess::{GRADE, GuessedColumns, Kind};
+use clickvec_logs::guess::{GRADE, GuessedColumns, Kind, is_query};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
 use clickvec_logs::value_fault;
+use clickvec_tables::table::{MAX_GRADE, parse_grade};
 use clickvec_tables::{ErrorKind, files};
 use serde::Serialize;
 
-use crate::{output, progress};
+use crate::{console, input, progress};
 
 /// The best grade of a sheet of `judge`.
 const BEST_OF_SHEET: u8 = 4;
@@ -66,16 +67,17 @@ impl Rows {
 
     /// Returns what is wrong with a table as its only fault; other errors are errors here too.
     fn with_error(error: Error) -> Result<Rows> {
-        if !error.kind().is_of_contents() && error.kind() != ErrorKind::Empty {
+        if !error.kind().concerns_contents() && error.kind() != ErrorKind::Empty {
             return Err(error.into());
         }
         Ok(Rows::with_fault(error.line().unwrap_or(1), error.message()))
     }
 }
 
-/// Reads titles as `index` and `train` do.
-pub(super) fn titles(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
-    let name = |role, usual| columns.other_name(role, usual).map(str::to_owned);
+/// Reads titles as `index` and `train` do; those of a corpus have its own names.
+pub(super) fn titles(path: &Path, kind: Kind, columns: &GuessedColumns) -> Result<Rows> {
+    let other = |role, usual| columns.other_name(role, usual).filter(|_| kind == Kind::Titles);
+    let name = |role, usual| other(role, usual).map(str::to_owned);
     let titles = Titles { path: path.to_owned(), id: name(Role::Item, "id"), text: name(Role::Title, TITLE) };
     let bar = progress::counter("reading", "rows");
     let read = for_each_title(titles, TITLE, |_| {
@@ -97,12 +99,34 @@ pub(super) fn titles(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
     }
 }
 
-/// Reads qrels and runs as `evaluate` does; other lines have no faults.
-pub(super) fn trec(path: &Path, kind: Kind) -> Result<Rows> {
+/// Reads lines as the commands do that take them: qrels and runs, topics, and queries.
+pub(super) fn lines(path: &Path, kind: Kind) -> Result<Rows> {
     let open = || files::open(path);
     let read = match kind {
-        Kind::Qrels => open().and_then(|lines| read_qrels(lines, path)).map(|lines| lines.len()),
+        Kind::Qrels => {
+            let qrels = open().and_then(|lines| read_qrels(lines, path));
+            if qrels.as_ref().is_ok_and(|qrels| qrels.iter().all(|qrel| qrel.grade < 0)) {
+                return Ok(Rows::with_fault(1, "expected a grade of 0 or more, found none: no title was judged"));
+            }
+            qrels.map(|lines| lines.len())
+        }
         Kind::Run => open().and_then(|lines| read_run(lines, path)).map(|lines| lines.len()),
+        Kind::Topics => read_queries(path).map(|topics| topics.len()),
+        Kind::Queries => {
+            let mut rows = Rows::default();
+            for line in input::Lines::open(path)? {
+                rows.rows += 1;
+                match line {
+                    Ok(line) if line.trim().is_empty() || is_query(line.trim()) => {}
+                    Ok(_) => rows.add(rows.rows, "expected a query, found a line of something else"),
+                    Err(error) => {
+                        rows.add(rows.rows, error.to_string());
+                        break;
+                    }
+                }
+            }
+            return Ok(rows);
+        }
         _ => return Ok(Rows::default()),
     };
     match read {
@@ -117,21 +141,36 @@ pub(super) fn beir(path: &Path) -> Result<Rows> {
     match read_test_set(&files).and_then(|set| set.check_not_empty(path)) {
         Ok(()) => Ok(Rows::default()),
         // Its place is one of the files in the folder.
-        Err(error) if error.kind().is_of_contents() || error.kind() == ErrorKind::Empty => {
+        Err(error) if error.kind().concerns_contents() || error.kind() == ErrorKind::Empty => {
             Ok(Rows::with_fault(error.line().unwrap_or(1), error.to_string()))
         }
         Err(error) => Err(error.into()),
     }
 }
 
+/// Reads judgments as `evaluate` does for systems that need no texts.
+fn judgments(path: &Path) -> Result<Rows, Error> {
+    let set = read_test_set_for_runs(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE })?;
+    set.check_not_empty(path)?;
+    let titles: usize = set.judgments.queries.iter().map(|query| query.titles.len()).sum();
+    let others = set.judgments.duplicates + set.judgments.headers + set.judgments.ungraded + set.negative_grades;
+    Ok(Rows { rows: titles as u64 + others, ..Rows::default() })
+}
+
+/// Reads a JSON document of judgments; `None` if it is another one.
+pub(super) fn document(path: &Path) -> Result<Option<Rows>> {
+    match judgments(path) {
+        Ok(rows) => Ok(Some(rows)),
+        Err(error) if error.kind() == ErrorKind::Mismatch => Ok(None),
+        Err(error) => Rows::with_error(error).map(Some),
+    }
+}
+
 /// Reads judged titles as `evaluate` does, which stops at the first fault. Then faults of single fields are looked for in all
 /// rows.
 pub(super) fn judged(path: &Path, columns: &GuessedColumns) -> Result<Rows> {
-    match read_test_set(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE }) {
-        Ok(set) => {
-            let titles: usize = set.judgments.queries.iter().map(|query| query.titles.len()).sum();
-            Ok(Rows { rows: titles as u64 + set.judgments.duplicates, ..Rows::default() })
-        }
+    match judgments(path) {
+        Ok(rows) => Ok(rows),
         Err(error) => {
             let rows = fields(path, Kind::Judged, columns)?;
             if rows.faults == 0 { Rows::with_error(error) } else { Ok(rows) }
@@ -153,7 +192,13 @@ pub(super) fn clicks(path: &Path) -> Result<Rows> {
             rows.has_more = reader.next()?.is_some();
             break;
         }
-        let Some(click) = reader.next()? else { break };
+        let click = match reader.next() {
+            Ok(Some(click)) => click,
+            Ok(None) => break,
+            // A column may say what was clicked.
+            Err(error) if error.kind() == ErrorKind::Setting => return Ok(Rows::with_fault(1, error.message())),
+            Err(error) => return Err(error.into()),
+        };
         clicks += 1;
         if words(click.query).is_empty() || words(click.title).is_empty() {
             rows.add(click.line, "expected words in the query and in the title, found a side without any");
@@ -215,7 +260,7 @@ pub(super) fn fields(path: &Path, kind: Kind, columns: &GuessedColumns) -> Resul
 /// Returns what is wrong with a field. Nothing that a user typed is repeated.
 fn fault(kind: Kind, role: Role, column: &str, field: Option<&str>) -> Option<String> {
     let text = field.unwrap_or_default().trim();
-    let column = output::printable(column);
+    let column = console::printable(column);
     let expected = |what: &str| Some(format!("expected {what} in column `{column}`, found {}", shown(text)));
     match role {
         // Rows of a preset's log are of several kinds, and each has some of the fields: only `prepare` knows which.
@@ -226,8 +271,7 @@ fn fault(kind: Kind, role: Role, column: &str, field: Option<&str>) -> Option<St
         GRADE if kind == Kind::Sheet && text.is_empty() => None,
         GRADE => {
             let most = if kind == Kind::Sheet { BEST_OF_SHEET } else { MAX_GRADE };
-            let is_grade = |grade: f64| (0.0..=f64::from(most)).contains(&grade) && grade.fract() == 0.0;
-            if text.parse().is_ok_and(is_grade) { None } else { expected(&format!("a grade from 0 to {most}")) }
+            if parse_grade(text, most).is_some() { None } else { expected(&format!("a grade from 0 to {most}")) }
         }
         // As `prepare` reads them.
         Role::Count | Role::Clicked | Role::Time if kind == Kind::Log => {

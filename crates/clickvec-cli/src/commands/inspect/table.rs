@@ -5,19 +5,17 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use clickvec_logs::columns::{Role, is_header};
-use clickvec_logs::guess::{self, GuessedColumns, Kind, first_line, has, role_name};
-use clickvec_logs::tables::{LogTable, Options};
+use clickvec_eval::{begins_document, read_queries};
+use clickvec_logs::guess::{self, GuessedColumns, Header, Kind, first_line, has, role_name};
 use clickvec_tables::ErrorKind;
-use clickvec_tables::table::is_parquet;
 use serde::Serialize;
 
 use super::rows::{self, Rows};
-use crate::output;
+use crate::console;
 
-/// The columns of the sheets of `judge`.
-const SHEET: [&str; 4] = ["query", "title_id", "title", "grade"];
-
+/// The names of files that have other lines than queries.
+const NOT_QUERIES: [&str; 14] =
+    ["py", "rs", "js", "ts", "sh", "sql", "yaml", "yml", "toml", "ini", "md", "html", "css", "log"];
 /// How a pointer of Git LFS begins.
 const LFS_POINTER: &str = "version https://git-lfs.github.com/";
 
@@ -32,19 +30,6 @@ pub(super) struct Table {
     /// The names of all columns.
     #[serde(skip)]
     names: Vec<String>,
-}
-
-/// Returns whether a file has the marks of rare queries that `prepare --private` writes.
-pub(crate) fn has_rare(path: &Path) -> bool {
-    guess::header(path).is_some_and(|guess::Header { kind, names, .. }| kind == Kind::Clicks && has(&names, "rare"))
-}
-
-/// Returns whether a file has the columns of a raw log, such as users and times.
-pub(crate) fn looks_raw(path: &Path) -> bool {
-    // What has no tabs is refused anyway, with advice of its own.
-    path.is_file()
-        && first_line(path).is_ok_and(|line| line.contains('\t'))
-        && guess::header(path).is_some_and(|header| header.kind == Kind::Log)
 }
 
 /// Finds out what kind of table or list of lines a file is, and what is wrong with it.
@@ -66,28 +51,35 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
             "expected a table, found features for learning to rank, which `export --to svmrank` writes",
         );
     }
-    let is_named =
+    if ["{\"index\":{", "{\"create\":{"].iter().any(|start| line.replace(' ', "").starts_with(start)) {
+        return unknown(
+            Some("json"),
+            "expected one document a line, found a request of `_bulk`; take every second line (sed -n '2~2p')",
+        );
+    }
+    // A log may be one document too.
+    if begins_document(&line)
+        && let Some(rows) = rows::document(path)?
+    {
+        return Ok((Kind::Judged, Table { format: Some("json"), rows, ..Table::default() }));
+    }
+    let is_called =
         |names: &[&str]| path.extension().is_some_and(|end| names.iter().any(|name| end.eq_ignore_ascii_case(name)));
     let kind = match guess::by_first_line(&line) {
-        None | Some(Kind::Queries) if is_named(&["qrels", "qrel"]) => Some(Kind::Qrels),
-        Some(Kind::Queries) if is_named(&["run", "trec"]) => Some(Kind::Run),
+        None | Some(Kind::Queries) if is_called(&["qrels", "qrel"]) => Some(Kind::Qrels),
+        Some(Kind::Queries) if is_called(&["run", "trec"]) => Some(Kind::Run),
+        None if line.starts_with('<') && read_queries(path).is_ok() => Some(Kind::Topics),
         kind => kind,
     };
     if let Some(kind) = kind {
-        let rows = rows::trec(path, kind)?;
+        let rows = rows::lines(path, kind)?;
+        // A few odd queries are queries all the same.
+        if kind == Kind::Queries && (rows.faults * 5 > rows.rows || is_called(&NOT_QUERIES)) {
+            return Ok((Kind::Unknown, Table::default()));
+        }
+        let rows = if kind == Kind::Queries { Rows { faults: 0, first_faults: Vec::new(), ..rows } } else { rows };
         return Ok((kind, Table { rows, ..Table::default() }));
     }
-    let format = match line.chars().next() {
-        Some('{') => "json",
-        _ if is_parquet(line.as_bytes()) => "parquet",
-        _ if line.contains('\t') => "tsv",
-        _ => "csv",
-    };
-    let (names, paths) = match LogTable::open(path, &Options::default()) {
-        Ok(table) => (table.names().to_vec(), table.paths()),
-        Err(error) if error.kind() != ErrorKind::Io => return unknown(None, &error.message()),
-        Err(error) => return Err(error.into()),
-    };
     let is_named_tsv = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsv"));
     if is_named_tsv && !line.contains('\t') && line.contains([',', ';']) {
         return unknown(
@@ -96,37 +88,36 @@ pub(super) fn look(path: &Path) -> Result<(Kind, Table)> {
              name the file .csv if they are separated by commas",
         );
     }
-    if format != "json" && !is_header(&names) {
+    let Header { mut kind, format, is_named, names, columns } = match guess::table(path, &line) {
+        Err(error) if error.kind() != ErrorKind::Io => return unknown(None, &error.message()),
+        header => header?,
+    };
+    if !is_named {
         let mut unnamed =
             unknown(Some(format), "expected a header with the names of columns, found a row without one")?;
         unnamed.1.names = names;
         return Ok(unnamed);
     }
-    let columns = GuessedColumns::guess(&paths);
-    let mut kind = guess::by_columns(&documents(&names, &paths), &columns, format == "tsv");
-    if names == SHEET {
-        kind = Kind::Sheet;
+    // BEIR's queries have no title, and its corpus has.
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    if kind == Kind::Corpus && !has(&names, "title") && !stem.starts_with("corpus") {
+        kind = Kind::Topics;
     }
     let mut rows = match kind {
-        Kind::Unknown | Kind::Corpus => Rows::default(),
+        Kind::Unknown => Rows::default(),
         Kind::Clicks => rows::clicks(path)?,
-        Kind::Titles => rows::titles(path, &columns)?,
-        Kind::Judged if columns.name(Role::Title).is_some() => rows::judged(path, &columns)?,
+        Kind::Titles | Kind::Corpus => rows::titles(path, kind, &columns)?,
+        Kind::Judged => rows::judged(path, &columns)?,
+        Kind::Topics => rows::lines(path, kind)?,
         _ => rows::fields(path, kind, &columns)?,
     };
     if kind == Kind::Sheet && rows.ungraded == 0 {
         kind = Kind::Judged;
     }
-    if !matches!(kind, Kind::Unknown | Kind::Corpus) && rows.rows == 0 && rows.faults == 0 {
+    if kind != Kind::Unknown && rows.rows == 0 && rows.faults == 0 {
         rows.add(1, "expected rows below the header, found none");
     }
     Ok((kind, Table { format: Some(format), columns, rows, names }))
-}
-
-/// Returns the names of the columns of documents that a dump has in `_source`, and those of any other table.
-fn documents(names: &[String], paths: &[String]) -> Vec<String> {
-    let in_source = paths.iter().filter_map(|path| path.strip_prefix("_source.")).filter(|path| !path.contains('.'));
-    names.iter().cloned().chain(in_source.map(str::to_owned)).collect()
 }
 
 impl Table {
@@ -139,11 +130,14 @@ impl Table {
     pub(super) fn write(&self, kind: Kind, path: impl Display, out: &mut impl Write) -> io::Result<()> {
         let Table { format, columns, rows, names } = self;
         if let Some(format) = format {
-            write!(out, ", {format}, {}", output::counted(names.len() as u64, "column"))?;
+            write!(out, ", {format}")?;
+        }
+        if !names.is_empty() {
+            write!(out, ", {}", console::counted(names.len() as u64, "column"))?;
         }
         if rows.rows > 0 {
             let more = if rows.has_more { " read, and more" } else { "" };
-            write!(out, ", {}{more}", output::counted(rows.rows, "row"))?;
+            write!(out, ", {}{more}", console::counted(rows.rows, "row"))?;
         }
         writeln!(out)?;
         let mut shown: Vec<(String, &str)> =
@@ -155,21 +149,21 @@ impl Table {
             shown.extend(names.filter(|(name, _)| ["weight", "rare"].contains(&name.as_str())));
         }
         for (role, name) in shown {
-            writeln!(out, "  {role:<width$}  column `{}`", output::printable(name))?;
+            writeln!(out, "  {role:<width$}  column `{}`", console::printable(name))?;
         }
         if kind == Kind::Unknown && !names.is_empty() && rows.faults == 0 {
-            let names: Vec<_> = names.iter().take(20).map(|name| format!("`{}`", output::printable(name))).collect();
+            let names: Vec<_> = names.iter().take(20).map(|name| format!("`{}`", console::printable(name))).collect();
             writeln!(out, "  columns: {}", names.join(", "))?;
             writeln!(out, "  expected a column of queries with one of titles or items, or ids with titles")?;
         }
         if rows.faults > 0 {
-            writeln!(out, "  {}:", output::counted(rows.faults, "fault"))?;
+            writeln!(out, "  {}:", console::counted(rows.faults, "fault"))?;
             for fault in &rows.first_faults {
                 writeln!(out, "    {path}:{}: {}", fault.line, fault.fault)?;
             }
             let more = rows.faults - rows.first_faults.len() as u64;
             if more > 0 {
-                writeln!(out, "    and {} more", output::count(more))?;
+                writeln!(out, "    and {} more", console::count(more))?;
             }
         }
         Ok(())

@@ -1,9 +1,13 @@
 //! The desk of the person who grades: what is next, what was graded, and what that shows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use clickvec::Result;
-use clickvec_eval::{Agreement, ConfidenceSequence, EvaluateOptions, Finding, Metric, Metrics, RankedTitle, Scored};
+use clickvec_eval::{
+    Agreement, ConfidenceSequence, EvaluateOptions, Finding, Judged, JudgmentsForm, Metric, Metrics, RankedTitle,
+    Scored, Standing,
+};
 use clickvec_serve::{Sheet, SheetRow, Step};
 use clickvec_tables::shown::shortened;
 use clickvec_tables::{Error, ErrorKind};
@@ -11,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::pool::{DEPTH, Pool, PooledQuery};
-use super::verdict::{Agreed, Standing, Verdict};
+use super::verdict::{Agreed, Verdict};
 
 /// The metric that decides.
 const DECIDES: Metric = Metric::Ndcg(DEPTH as u32);
@@ -155,6 +159,14 @@ impl Desk {
         }))
     }
 
+    /// Writes the grades of the sheet in the form of another program.
+    pub(super) fn write(&self, form: JudgmentsForm, file: &Path) -> Result<()> {
+        let rows = self.sheet.rows().iter();
+        let judged =
+            rows.filter_map(|SheetRow { query, id, title, grade }| Some(Judged { query, id, title, grade: (*grade)? }));
+        form.write(file, &self.pool.names.join(" and "), &judged.collect::<Vec<_>>())
+    }
+
     /// Returns what the grades show.
     pub(super) fn verdict(&self) -> Verdict {
         let measured = self.measured(&self.grades());
@@ -218,12 +230,12 @@ impl PooledQuery {
         let grades = &grades[self.text()];
         let all: Vec<u8> = grades.values().copied().collect();
         self.found.each_ref().map(|found| {
-            let ranked = found.iter().map(|&(place, score)| {
-                let id = &*self.rows[place].id;
+            let ranked = found.iter().map(|&(row, score)| {
+                let id = &*self.rows[row].id;
                 let title = Scored { id, score: f64::from(score), grade: grades[id] };
                 RankedTitle { title, judged: true }
             });
-            Metrics::of(&ranked.collect::<Vec<_>>(), &all, [DECIDES], &EvaluateOptions::default())
+            Metrics::compute(&ranked.collect::<Vec<_>>(), &all, [DECIDES], &EvaluateOptions::default())
         })
     }
 }

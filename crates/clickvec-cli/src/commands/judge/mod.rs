@@ -2,18 +2,17 @@
 
 mod desk;
 mod pool;
-mod queries;
+pub(super) mod queries;
 mod verdict;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
-use clickvec_eval::{JudgedTitle, TestSetFiles};
+use clickvec_eval::{Form, JudgedTitle, JudgmentsForm, TestSetFiles};
 use clickvec_serve::{JudgePage, Sheet, SheetRow, Step};
 
 use self::desk::{Desk, Others};
@@ -21,10 +20,8 @@ use self::pool::Pool;
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
 use crate::systems::Source;
-use crate::{output, outputs, test_set};
+use crate::{console, output_files, test_set};
 
-/// How often it is looked whether a signal came, or the person is done.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// The best grade of a sheet; a digit for each is enough.
 const BEST: u8 = 4;
 
@@ -40,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "INDEX")]
     index: PathBuf,
 
-    /// The system to compare it with, as for `evaluate`: another index; a model, ranker or fusion in a file; a ranker such as
+    /// The system to compare it with, as for `evaluate`: another index; a model or ranker in a file; a ranker such as
     /// `bm25`, which learns from the titles of the index; or a TREC run of another search engine over the same titles, whose
     /// query ids are the column query_id of --queries or, without that column, the numbers of its lines.
     #[arg(long, value_name = "SYSTEM")]
@@ -61,9 +58,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     judged: Vec<PathBuf>,
 
+    /// Also write the grades for another program, as `opensearch=FILE`, `quepid=FILE` or `quepid-book=FILE`.
+    ///
+    /// `opensearch` is the request that imports them into the Search Relevance Workbench, `quepid` a table of ratings, and
+    /// `quepid-book` a book of Quepid. May be repeated.
+    #[arg(long, value_name = "FORM=FILE", value_parser = form)]
+    write: Vec<(JudgmentsForm, PathBuf)>,
+
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Parses a form and the file to write it to.
+fn form(text: &str) -> Result<(JudgmentsForm, PathBuf), &'static str> {
+    let (form, file) = text.split_once('=').filter(|(_, file)| !file.is_empty()).ok_or("expected FORM=FILE")?;
+    Ok((form.parse()?, file.into()))
 }
 
 /// Searches, shows the page and prints the result.
@@ -76,8 +86,15 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let output = args.output.clone().unwrap_or_else(|| beside(&args.index));
     let files = systems.iter().flat_map(Source::files).flat_map(|file| [texts_path(&file), file]);
     let read: Vec<PathBuf> = files.chain([args.queries.clone()]).chain(args.judged.iter().cloned()).collect();
-    outputs::check([&output], &read)?;
+    output_files::check(args.write.iter().map(|(_, file)| file).chain([&output]), &read)?;
     let mut sheet = Sheet::open(&output)?;
+    if let Some(aside) = sheet.put_aside() {
+        console::note(format_args!(
+            "{}: left out a last line without its end; {} has the file as it was",
+            console::path(&output),
+            console::path(aside)
+        ));
+    }
     let others = args.judged.iter().map(|path| others(path)).collect::<Result<Vec<Others>>>()?;
     let drawn = queries::drawn(queries::read(&args.queries)?);
     let pool = Pool::new(systems, drawn)?;
@@ -85,47 +102,47 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let interrupt = Interrupt::watch()?;
     let desk = Arc::new(Mutex::new(Desk::new(pool, sheet, others)));
     let is_finished = Arc::new(AtomicBool::new(desk.lock().expect("no holder panics").is_decided()));
-    let mut status = None;
     if !is_finished.load(Ordering::Relaxed) {
         let (on_page, finished) = (Arc::clone(&desk), Arc::clone(&is_finished));
         let page = JudgePage::start(move |step| {
             finished.fetch_or(step == Step::Finish, Ordering::Relaxed);
             on_page.lock().expect("no holder panics").take(step)
         })?;
-        output::note(format_args!(
+        console::note(format_args!(
             "{}: every grade is stored here\nopen {} in a browser to grade; Ctrl-C ends",
-            output::path(&output),
+            console::path(&output),
             page.address()
         ));
-        while !is_finished.load(Ordering::Relaxed) && status.is_none() {
-            std::thread::sleep(LOOK_AGAIN);
-            status = interrupt.status();
-        }
+        interrupt.wait_while(|| !is_finished.load(Ordering::Relaxed));
     }
-    let verdict = desk.lock().expect("no holder panics").verdict();
+    let desk = desk.lock().expect("no holder panics");
+    for (form, file) in &args.write {
+        desk.write(*form, file)?;
+    }
+    let verdict = desk.verdict();
     if args.json {
-        output::json_lines([&verdict])?;
+        console::json_lines([&verdict])?;
     } else {
-        output::print(verdict.text(&output))?;
+        console::print(verdict.text(&output))?;
     }
     Ok(Answer::Done)
 }
 
 /// Reads the grades of another judge.
 fn others(path: &Path) -> Result<Others> {
-    let set = test_set::read(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE })?;
+    let set = test_set::read_for_runs(&TestSetFiles { judged: path, topics: None, titles: None, field: TITLE })?;
     let mut rows = Vec::new();
     for query in &set.judgments.queries {
         for JudgedTitle { id, text, grade } in &query.titles {
             ensure!(
-                set.title_ids && *grade <= BEST,
+                set.title_ids && set.form != Form::Qrels && *grade <= BEST,
                 "{}: expected a sheet with the column title_id and grades from 0 to {BEST}, found another table of judged titles",
-                output::path(path)
+                console::path(path)
             );
             rows.push(SheetRow::new(&query.text, id, text, Some(*grade)));
         }
     }
-    Ok(Others { file: output::path(path).to_string(), rows })
+    Ok(Others { file: console::path(path).to_string(), rows })
 }
 
 /// Returns the usual sheet of an index, which lies beside it.

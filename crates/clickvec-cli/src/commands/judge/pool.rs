@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::queries::{Drawn, PoolQuery};
 use crate::systems::{Loaded, Source, names, titles};
-use crate::{output, progress};
+use crate::{console, progress};
 
 /// The titles of each system that are judged for a query.
 pub(super) const DEPTH: usize = 10;
@@ -73,8 +73,8 @@ impl Pool {
         );
         let lacking = drawn.queries.len() - queries.len();
         if lacking > 0 {
-            let lacking = output::counted(lacking as u64, "query");
-            output::note(format_args!("{lacking} left out, for which no system finds a title"));
+            let lacking = console::counted(lacking as u64, "query");
+            console::note(format_args!("{lacking} left out, for which no system finds a title"));
         }
         let searches = drawn.searches.iter().filter_map(|&query| positions[query]).collect();
         Ok(Pool { names, queries, searches, systems: loaded })
@@ -106,11 +106,11 @@ impl PooledQuery {
         };
         let mut rows: Vec<(u32, SheetRow)> = positions.into_iter().map(|position| (position, row(position))).collect();
         rows.sort_by_cached_key(|(_, row)| (xxh3_64(format!("{}\t{}", row.query, row.id).as_bytes()), row.id.clone()));
-        let place = |hit: &Hit| {
-            let place = rows.iter().position(|&(position, _)| position == hit.position).expect("a row for each title");
-            (place, hit.score)
+        let row = |hit: &Hit| {
+            let row = rows.iter().position(|&(position, _)| position == hit.position).expect("a row for each title");
+            (row, hit.score)
         };
-        let found = hits.map(|hits| hits.iter().map(place).collect());
+        let found = hits.map(|hits| hits.iter().map(row).collect());
         PooledQuery { rows: rows.into_iter().map(|(_, row)| row).collect(), found }
     }
 }
@@ -138,14 +138,14 @@ fn collection(queries: &[PoolQuery], titles: Vec<Title>) -> Result<Collection> {
 /// Returns the best titles that a system finds for each query.
 fn search(name: &str, system: &Loaded, collection: &Collection) -> Result<Answers> {
     let task = collection.task(&collection.queries);
-    let bar = progress::bar(task.len() as u64, &format!("{}: searching", output::printable(name)), "queries");
+    let bar = progress::bar(task.len() as u64, &format!("{}: searching", console::printable(name)), "queries");
     let (mut answers, coverage) =
         system.answers(task, Some(collection), DEPTH, &mut |done| bar.set_position(done as u64))?;
     bar.finish_and_clear();
     answers.truncate(DEPTH);
     if let Some(lacking) = coverage.map(|coverage| coverage.lacking_queries as u64).filter(|&lacking| lacking > 0) {
-        let queries = output::counted(lacking, "query");
-        output::note(format_args!("{}: lacks {queries}, for which it finds nothing", output::printable(name)));
+        let queries = console::counted(lacking, "query");
+        console::note(format_args!("{}: lacks {queries}, for which it finds nothing", console::printable(name)));
     }
     Ok(answers)
 }

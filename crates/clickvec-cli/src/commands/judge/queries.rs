@@ -7,10 +7,10 @@ use anyhow::{Result, bail, ensure};
 
 use clickvec_tables::files;
 use clickvec_tables::shown::shortened;
-use clickvec_tables::table::{Next, Options, Record, RowFault, Skipped, Table, Width, is_header};
+use clickvec_tables::table::{Next, Options, Record, RowFault, Skipped, Table, Width, has_column};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{input, output};
+use crate::{console, header, input};
 
 /// The column with the ids of queries in TREC runs.
 const QUERY_ID: &str = "query_id";
@@ -27,8 +27,8 @@ const SEED: u64 = 1;
 
 /// A query that titles are found for.
 #[derive(Debug)]
-pub(super) struct PoolQuery {
-    pub(super) text: String,
+pub(in super::super) struct PoolQuery {
+    pub(in super::super) text: String,
     /// Its clicks, or how often it is there.
     clicks: u64,
     /// Its id in runs: its first one in the column `query_id` of a table, or the number of its first line.
@@ -36,7 +36,7 @@ pub(super) struct PoolQuery {
 }
 
 /// Reads the queries of a file in its order.
-pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
+pub(in super::super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
     let mut queries = Queries::default();
     if is_table(path)? {
         read_table(path, &mut queries)?;
@@ -44,20 +44,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<PoolQuery>> {
         for (number, line) in (1u64..).zip(input::Lines::open(path)?) {
             let line = line?;
             if number == 1
-                && let Some(names) = header(&line)
+                && line.contains('\t')
+                && let Some(header) = header::parse(&line)
             {
-                let names: Vec<_> = names.iter().map(|name| format!("`{}`", output::printable(name))).collect();
+                let names: Vec<_> = header.names.iter().map(|name| format!("`{}`", console::printable(name))).collect();
                 bail!(
                     "{}: expected queries, one a line, or a table with the column query, found a table with {}; rename its \
                      column of queries",
-                    output::input(path),
+                    console::input(path),
                     names.join(", ")
                 );
             }
             queries.add(&line, 1, Some(number.to_string()));
         }
     }
-    ensure!(!queries.all.is_empty(), "{}: expected queries, found none", output::input(path));
+    ensure!(!queries.all.is_empty(), "{}: expected queries, found none", console::input(path));
     Ok(queries.all)
 }
 
@@ -72,7 +73,7 @@ fn read_table(path: &Path, queries: &mut Queries) -> Result<()> {
     loop {
         let fault = match table.next(&mut record)? {
             Next::End => break,
-            Next::Header => continue,
+            Next::Header => RowFault::repeated_header(),
             Next::Broken(fault) => fault,
             Next::Row => match count.and_then(|count| record.get(count)).map_or(Ok(1), clicks) {
                 Ok(count) => {
@@ -127,12 +128,6 @@ impl Queries {
     }
 }
 
-/// The columns of a table that begins with this line; `None` if the line is a query.
-fn header(line: &str) -> Option<Vec<String>> {
-    let names: Vec<String> = line.split('\t').map(|name| name.trim().to_owned()).collect();
-    (names.len() > 1 && is_header(&names)).then_some(names)
-}
-
 /// Whether the queries are in a table: its header has a column called query.
 fn is_table(path: &Path) -> Result<bool> {
     if !path.is_file() {
@@ -141,8 +136,7 @@ fn is_table(path: &Path) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     let first = files::first_line(files::open(path)?, path)?.0;
     let names = first.trim();
-    let has_query =
-        names.split(['\t', ',', ';']).any(|name| name.trim().trim_matches('"').eq_ignore_ascii_case("query"));
+    let has_query = has_column(names, "query");
     Ok(names.starts_with('{')
         || (has_query && (names.contains(['\t', ',', ';']) || name.contains(".tsv") || name.contains(".csv"))))
 }

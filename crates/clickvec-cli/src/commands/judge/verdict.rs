@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use clickvec_eval::{Agreement, Finding, Metrics};
+use clickvec_eval::{Agreement, Finding, Standing};
+use clickvec_report::comparison::means_table;
 use clickvec_report::numbers::difference;
 use serde::Serialize;
 
-use crate::output;
-use crate::report::{Cell, Column, Table};
+use crate::console;
 
 /// Two systems compared by the grades of a person.
 #[derive(Serialize)]
@@ -36,18 +36,10 @@ pub(super) struct Agreed {
     pub(super) agreement: Agreement,
 }
 
-/// The means of a system.
-#[derive(Serialize)]
-pub(super) struct Standing {
-    pub(super) name: String,
-    #[serde(flatten)]
-    pub(super) mean: Metrics,
-}
-
 impl Verdict {
     /// Returns what is shown, in a sentence.
     pub(super) fn sentence(&self) -> String {
-        let [ours, theirs] = [0, 1].map(|system| output::printable(&self.systems[system].name));
+        let [ours, theirs] = [0, 1].map(|system| console::printable(&self.systems[system].name));
         let searches = self.searches();
         match self.finding {
             Finding::Better => format!("{ours} finds better titles than {theirs}, as {searches} show"),
@@ -64,12 +56,7 @@ impl Verdict {
 
     /// Returns the report for people.
     pub(super) fn text(&self, sheet: &Path) -> String {
-        let heads = self.systems[0].mean.iter().map(|(metric, _)| Column::number(metric.heading()));
-        let mut table = Table::new([Column::text("")].into_iter().chain(heads));
-        for Standing { name, mean } in &self.systems {
-            let values = mean.iter().map(|(_, value)| format!("{value:.3}"));
-            table.add([name.clone()].into_iter().chain(values).map(Cell::from));
-        }
+        let table = means_table("", &self.systems, |metric| metric.heading());
         let [least, most] = self.interval.map(difference);
         let agreements = self.agreements.iter().map(|Agreed { file, agreement }| format!("{file}: {agreement}\n"));
         format!(
@@ -79,14 +66,14 @@ impl Verdict {
             table.to_text(),
             difference(self.difference),
             self.searches(),
-            output::counted(self.queries as u64, "query"),
-            output::path(sheet),
+            console::counted(self.queries as u64, "query"),
+            console::path(sheet),
             agreements.collect::<String>()
         )
     }
 
     fn searches(&self) -> String {
         let searches = self.searches as u64;
-        format!("{} {}", output::count(searches), output::agreeing(searches, "search", "searches"))
+        format!("{} {}", console::count(searches), console::agreeing(searches, "search", "searches"))
     }
 }

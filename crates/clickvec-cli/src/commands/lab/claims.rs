@@ -8,7 +8,7 @@ use clickvec_lab::explain::keyword_claims;
 use crate::answer::Answer;
 use crate::commands::explain::arguments::{KeywordFlags, ModelAndTexts};
 use crate::commands::explain::models::NO_STATES;
-use crate::output;
+use crate::console;
 
 /// Test over many texts what the LSTM paper says about keywords: that removing one changes the vector more than removing
 /// another word (partly true by construction), and that input gates close at the other words.
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
             Reading::Bag => NO_STATES,
             _ => "nothing to test; expected at least two texts with a keyword and another word",
         };
-        output::note(format_args!("{}: {why}", model.title()));
+        console::note(format_args!("{}: {why}", model.title()));
         return Ok(Answer::No);
     };
     printer.line(&model.explained(&options, claims))?;

@@ -7,7 +7,7 @@ use clickvec_lab::explain::{context_report, contexts};
 
 use crate::answer::Answer;
 use crate::commands::explain::arguments::{ModelAndTexts, one_word};
-use crate::output;
+use crate::console;
 
 /// Compare a word in different contexts, for a CLSM: is `office` a room or software?
 ///
@@ -42,22 +42,22 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let texts = args.shared.texts(&args.contexts)?;
     let explainer = Explainer::new(&model.model);
     let mut found = contexts(&explainer, args.shared.side, word, &texts).expect("an encoder with windows");
-    ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", output::printable(word));
+    ensure!(!found.is_empty(), "expected texts with the word `{}`, found none", console::printable(word));
     // Lines of a file may be anything; a text on the command line is meant.
     if let Some(without) = args.contexts.iter().find(|text| found.iter().all(|context| context.text != **text)) {
         bail!(
             "expected texts with the word `{}`, found `{}`; leave it out, or give the texts as lines of `--file`",
-            output::printable(word),
-            output::printable(without)
+            console::printable(word),
+            console::printable(without)
         );
     }
     found[1..].sort_by(|a, b| b.cosine.total_cmp(&a.cosine));
     found.iter().try_for_each(|context| printer.line(context))?;
     if let [alone] = &found[..] {
-        output::note(format_args!(
+        console::note(format_args!(
             "expected other texts with the word `{}` to compare with this one, found none: {}",
-            output::printable(word),
-            output::printable(&alone.text)
+            console::printable(word),
+            console::printable(&alone.text)
         ));
     } else {
         printer.report(&context_report(&found))?;

@@ -4,18 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clickvec::tables::TITLE;
-use clickvec_eval::ranker::{self, Neural};
-use clickvec_eval::{CorpusFiles, Metric, read_corpus, score};
+use clickvec_eval::ranker::Neural;
+use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec_lab::explain::{error_report, outcomes};
 
 use crate::answer::Answer;
 use crate::commands::explain::models::NamedModel;
 use crate::commands::explain::printer::Form;
 use crate::titles::TitleColumns;
-use crate::{input, output};
-
-/// The metric by which the model and BM25 are compared.
-const METRIC: Metric = Metric::Ndcg(10);
+use crate::{console, input};
 
 /// Show the queries on which a model is worse than BM25, grouped by what makes them hard, with examples.
 ///
@@ -55,31 +52,23 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let judgments = input::judgments(&args.judged, TITLE)?;
     let titles = args.titles.as_deref().map(|titles| args.title_columns.checked(titles, TITLE)).transpose()?;
     let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
-    let read = read_corpus(&files, &[&judgments])?;
+    let read = read_corpus(&files, Some(&judgments))?;
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
         input::note_skipped(path, skipped);
     }
-    // Words as they are, which is how the model reads them.
-    let bm25 = ranker::train("bm25:stem=0,split=0", &read.corpus)?;
     let named = NamedModel::load(&args.model)?;
     let name = named.name.clone();
     if args.model.is_dir() {
-        output::note(format_args!(
+        console::note(format_args!(
             "{}: its model is compared by itself, without words and fusion; `evaluate --full` measures its searches",
-            output::path(&args.model)
+            console::path(&args.model)
         ));
     }
     let learnt_titles = named.model.training().config.titles.is_some();
     let model = Neural::new(named.name, named.model);
-    let found = outcomes(
-        &judgments,
-        &score(&model, &judgments),
-        &score(bm25.as_ref(), &judgments),
-        METRIC,
-        &read.corpus.known_words()?,
-    );
+    let found = outcomes(&judgments, &read.corpus, &model)?;
     found.iter().try_for_each(|outcome| printer.line(outcome))?;
-    printer.report(&error_report(&name, &found, METRIC, learnt_titles))?;
+    printer.report(&error_report(&name, &found, learnt_titles))?;
     printer.finish(&format!("Where {name} is worse than BM25"))?;
     Ok(Answer::Done)
 }

@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(value_name = "WORD")]
     word: String,
 
-    /// How many words to show.
+    /// The number of words to show.
     #[arg(long, short = 'k', value_name = "N", default_value_t = 10, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut printer = args.shared.printer()?;
     let word = &one_word(&args.word)?;
     let path = &args.shared.model;
-    let is_model = path.is_dir() || FileKind::of(path)? == FileKind::Model;
+    let is_model = path.is_dir() || FileKind::read(path)? == FileKind::Model;
     let spaces = if is_model { in_model(args, word)? } else { in_ranker(args, path, word)? };
     spaces.iter().try_for_each(|near| printer.line(near))?;
     printer.report(&neighbour_report(&spaces))?;

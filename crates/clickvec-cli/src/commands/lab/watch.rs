@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 
 use crate::commands::evaluate::{lacking_in_run, lacking_vectors};
 use crate::interrupt::Interrupt;
-use crate::{advice, input, output, progress, test_set};
+use crate::{console, input, progress, test_set};
 
 /// Shows the progress of a table.
 pub(super) struct Watcher<'a> {
@@ -17,17 +17,17 @@ pub(super) struct Watcher<'a> {
     /// Watches for a signal, once there is something to lose.
     interrupt: Option<Interrupt>,
     /// Whether the user was told that the table stops.
-    said: bool,
+    is_announced: bool,
 }
 
 impl<'a> Watcher<'a> {
     pub(super) fn new(plan: &'a Plan) -> Watcher<'a> {
         let bar = progress::bar_with_message(plan.entries.len() as u64, "judging", "systems");
-        Watcher { plan, bar, interrupt: None, said: false }
+        Watcher { plan, bar, interrupt: None, is_announced: false }
     }
 
     /// The exit status to stop with, after a signal.
-    pub(super) fn asked_to_stop(&self) -> Option<u8> {
+    pub(super) fn stop_status(&self) -> Option<u8> {
         self.interrupt.as_ref().and_then(Interrupt::status)
     }
 
@@ -40,22 +40,21 @@ impl<'a> Watcher<'a> {
         let bar = &self.bar;
         match event {
             Event::TestSet(set) => bar.suspend(|| test_set::say(&self.plan.data.test_set(), set)),
-            Event::Corpus(read) => bar.suspend(|| input::note_corpus(read, "--judged")),
-            Event::Row { name, .. } => bar.set_message(output::printable(name).into_owned()),
+            Event::Corpus(read) => bar.suspend(|| input::note_corpus(read)),
+            Event::Row { name, .. } => bar.set_message(console::printable(name).into_owned()),
             Event::Step { system, progress } => bar.set_message(format!("{system} {}/{}", progress.done, progress.of)),
             Event::Training(train::Event::Epoch(report)) => bar.set_message(format!("epoch {}", report.epoch)),
             Event::Damaged { path } => {
-                note(bar, format_args!("{}: this kept file is damaged; making it again", path.display()));
+                note(bar, format_args!("{}: this stored file is damaged, and is made anew", path.display()));
             }
             Event::PointLeftOut { row, reason } => {
-                let reason = advice::told(reason);
-                note(bar, format_args!("{}: left a grid point out: {reason}", output::printable(row)));
+                note(bar, format_args!("{}: left a grid point out: {reason}", console::printable(row)));
             }
             Event::RowLeftOut { row, reason } => {
-                note(bar, format_args!("{}: left out: {}", output::printable(row), advice::told(reason)));
+                note(bar, format_args!("{}: left out: {}", console::printable(row), reason));
             }
             Event::RunCoverage { row, coverage } => {
-                let lines = lacking_in_run(&output::printable(row), &coverage);
+                let lines = lacking_in_run(&console::printable(row), &coverage);
                 lines.iter().for_each(|line| note(bar, format_args!("{line}")));
             }
             Event::VectorCoverage { row, coverage } => {
@@ -65,11 +64,11 @@ impl<'a> Watcher<'a> {
             Event::RowDone => bar.inc(1),
             _ => {}
         }
-        if self.asked_to_stop().is_none() {
+        if self.stop_status().is_none() {
             return ControlFlow::Continue(());
         }
-        if !self.said {
-            self.said = true;
+        if !self.is_announced {
+            self.is_announced = true;
             note(
                 &self.bar,
                 format_args!(
@@ -87,5 +86,5 @@ impl<'a> Watcher<'a> {
 }
 
 fn note(bar: &ProgressBar, text: std::fmt::Arguments<'_>) {
-    bar.suspend(|| output::note(text));
+    bar.suspend(|| console::note(text));
 }

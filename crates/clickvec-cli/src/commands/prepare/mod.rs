@@ -1,41 +1,42 @@
 //! `clickvec prepare`: from raw logs to counted pairs.
 
 mod args;
-mod report;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
-use clickvec_logs::Split;
+use anyhow::{Context as _, Result, ensure};
+use clap::{Args as _, FromArgMatches as _};
 use clickvec_logs::paths::is_standard_output;
-use clickvec_tables::files;
-use maud::html;
+use clickvec_logs::{Config, Report, shown};
+use clickvec_tables::{Error, ErrorKind, files};
+use serde::Serialize;
 
 pub(crate) use args::{Args, ColumnsOption};
 
-use super::inspect::has_rare;
 use crate::answer::Answer;
-use crate::outputs::Kind;
-use crate::{input, output, outputs, page, progress};
+use crate::output_files::Kind;
+use crate::{console, output_files, progress};
 
 /// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
 
-/// The day from which numbers of seconds count.
-const EPOCH: &str = "1970-01-01";
+/// The rows that [`try_out`] reads at most.
+const TRIED_ROWS: u64 = 1_000_000;
+
+/// The report as JSON.
+#[derive(Serialize)]
+struct Object<'a> {
+    #[serde(serialize_with = "console::json_path")]
+    output: &'a Path,
+    #[serde(flatten)]
+    report: &'a Report,
+}
 
 /// Runs the command.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     check(&args)?;
-    if let Some(private) = args.logs.iter().find(|log| has_rare(log)) {
-        bail!(
-            "{}: expected a raw log, found what `prepare --private` wrote, whose marks of rare queries would be lost; prepare the \
-             log again, or leave the column `rare` out",
-            output::path(private)
-        );
-    }
     let config = args.config()?;
     let started = Instant::now();
     let bar = progress::counter("reading", "rows");
@@ -49,64 +50,49 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     });
     bar.finish_and_clear();
     let report = report?;
-    let shown = report::shown(&args, &report, started.elapsed());
+    let naming = |setting: &str| format!("--{}", setting.replace('_', "-"));
+    let shown = shown::shown(&config, &report, started.elapsed(), &naming);
     if let Some(path) = &args.report {
-        let body = html! { h1 { "What was in the log" } (shown.to_markup()) };
-        files::write_bytes_atomically(path, page::page("clickvec prepare", "", &body).as_bytes())
-            .with_context(|| format!("{} is written, its report is not", output::path(&args.output)))?;
+        files::write_bytes_atomically(path, shown::page(&shown).as_bytes())
+            .with_context(|| format!("{} is written, its report is not", console::path(&args.output)))?;
     }
     if args.json {
-        output::json_lines([report::Object {
-            output: args.output.to_string_lossy(),
-            validation_output: args.validation().map(|path| path.to_string_lossy()),
-            report: &report,
-        }])?;
+        let warnings = shown::warnings(&config, &report, &naming);
+        warnings.iter().for_each(|warning| console::note(format_args!("warning: {warning}")));
+        console::json_lines([Object { output: &args.output, report: &report }])?;
     } else {
-        output::note(shown.to_text().trim_end());
+        console::note(shown.to_text().trim_end());
     }
-    let mut answer = Answer::Done;
-    if report.days.as_ref().is_some_and(|(first, last)| first == EPOCH && last == EPOCH) {
-        output::note(format_args!(
-            "warning: all times are on {EPOCH}, since numbers are read as seconds from there; if the column has years alone, \
-             or times from another start, what goes by days is wrong"
-        ));
-    }
-    if let Some(loss) = report::most_left_out(&args, &report) {
-        output::note(format_args!("warning: {loss}"));
-        answer = Answer::No;
-    }
-    Ok(answer)
+    Ok(if shown::lost_most(&config, &report, &naming).is_none() { Answer::Done } else { Answer::No })
 }
 
-/// Checks combinations that the parser of flags cannot express.
+/// Reads logs as the command with these arguments does, up to some million rows, and writes nothing.
+///
+/// # Errors
+///
+/// What the command would say.
+pub(super) fn try_out(arguments: &[String]) -> Result<()> {
+    let command = Args::augment_args(clap::Command::new("prepare").no_binary_name(true));
+    let args = Args::from_arg_matches(&command.try_get_matches_from(arguments)?)?;
+    let config = Config { output: "-".into(), ..args.config()? };
+    let within = |rows| if rows < TRIED_ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+    // The searches of its clicks may be in another file.
+    let is_part = |error: &Error| config.preset.is_some() && error.kind() == ErrorKind::Empty;
+    match clickvec_logs::prepare(&config, &mut std::io::sink(), &mut { within }) {
+        Err(error) if error.kind() != ErrorKind::Interrupted && !is_part(&error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks what the library does not know of: the page, and standard output.
 fn check(args: &Args) -> Result<()> {
-    let read = || args.logs.iter().chain(&args.titles).chain(&args.queries);
-    let outputs = [
-        (Some(&args.output), Kind::Table("query\ttitle\tcount")),
-        (args.validation(), Kind::Table("query\ttitle\tgrade\tcount\n")),
-        (args.report.as_ref(), Kind::Page),
-    ];
-    let outputs = outputs.into_iter().filter_map(|(path, kind)| Some((path?, kind)));
-    let (printed, written): (Vec<_>, Vec<_>) = outputs.partition(|(path, _)| is_standard_output(path));
+    let outputs = [Some(&args.output), args.report.as_ref()].into_iter().flatten();
+    let (printed, written): (Vec<_>, Vec<_>) = outputs.partition(|path| is_standard_output(path));
     ensure!(printed.len() < 2, "expected a file of its own for each output, found standard output twice");
     ensure!(
         !args.json || printed.is_empty(),
         "`--json` prints to standard output, where a table goes as well; name a file for it"
     );
-    outputs::check(written.iter().map(|(path, _)| *path), read())?;
-    written.iter().try_for_each(|(path, kind)| outputs::refuse_other(path, *kind))?;
-    input::refuse_repeated(&args.logs, "log")?;
-    ensure!(
-        read().filter(|path| path.as_path() == Path::new("-")).count() < 2,
-        "expected standard input, `-`, once, found it several times; name files"
-    );
-    if args.validation().is_some() && args.split() == Split::None {
-        bail!(
-            "`--validation FILE` needs `--validation-split`, a date or a share of the queries, which says what goes into it"
-        );
-    }
-    if args.validation().is_none() && args.split() != Split::None {
-        bail!("`--validation-split` needs `--validation FILE`, where the rows go");
-    }
-    Ok(())
+    output_files::check(written, args.logs.iter().chain(&args.titles).chain(&args.queries))?;
+    args.report.as_ref().map_or(Ok(()), |path| Ok(output_files::refuse_other(path, Kind::Page)?))
 }

@@ -11,8 +11,8 @@ use clickvec_eval::read_queries;
 use clickvec_index::{Confidence, Filter, Index, Mode};
 
 use crate::answer::Answer as Exit;
+use crate::console;
 use crate::input::Lines;
-use crate::output;
 use printer::Printer;
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.
@@ -45,10 +45,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODE", default_value = "fused")]
     mode: Mode,
 
-    /// Only titles that meet this condition on a stored column: brand=acme, brand=acme|zed, or price:10..20, where either end
-    /// may be missing. If repeated, titles must meet all conditions.
-    #[arg(long = "filter", value_name = "CONDITION")]
-    filters: Vec<Filter>,
+    /// Only titles that meet these conditions on stored columns: brand:acme, brand:acme|zed, price<50, or price:10..20, where
+    /// either end may be missing. Titles must meet all conditions, with commas between them or an option for each.
+    #[arg(long = "filter", value_name = "CONDITIONS", value_parser = Filter::parse_list)]
+    filters: Vec<Vec<Filter>>,
 
     /// Leave out titles that are less likely than this to be a good match, from 0 to 1, in fused searches [default: 0.02; with --trec: 0].
     #[arg(long, value_name = "P", value_parser = crate::numbers::share::<f32>)]
@@ -86,26 +86,31 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         "expected queries on the command line or in `--topics`, found both; leave one out"
     );
     let index = Index::open(&args.index)?;
-    index.prepare()?;
+    index.prepare(args.mode)?;
     let topics = args.topics.as_deref().map(read_queries).transpose()?;
+    ensure!(
+        !args.trec || !topics.iter().flatten().any(|topic| topic.id.contains(char::is_whitespace)),
+        "{}: expected ids without white space, as in TREC's files, found one with it; rename it",
+        console::input(args.topics.as_deref().unwrap_or(Path::new("-")))
+    );
     let ids = topics.iter().flatten().map(|topic| topic.id.clone()).collect();
     let mut session = Session { index, printer: Printer::new(&args, ids), args: &args, answered: false };
     if let Some(topics) = &topics {
-        let mut out = output::stdout();
+        let mut out = console::stdout();
         for topics in topics.chunks(BATCH_QUERIES) {
             let queries: Vec<String> = topics.iter().map(|topic| topic.text.clone()).collect();
             session.answer(&queries, &mut out)?;
         }
-        output::written(out.flush())?;
+        console::written(out.flush())?;
     } else if args.queries.is_empty() {
         let bad = session.answer_standard_input()?;
         if bad > 0 {
-            bail!("standard input: {} could not be read, all others were answered", output::counted(bad, "line"));
+            bail!("standard input: {} could not be read, all others were answered", console::counted(bad, "line"));
         }
     } else {
-        let mut out = output::stdout();
+        let mut out = console::stdout();
         session.answer(&args.queries, &mut out)?;
-        output::written(out.flush())?;
+        console::written(out.flush())?;
     }
     Ok(if session.answered { Exit::Done } else { Exit::No })
 }
@@ -122,16 +127,16 @@ impl Session<'_> {
     /// Answers line by line. Returns the number of lines that are not valid queries.
     fn answer_standard_input(&mut self) -> Result<u64> {
         if io::stdin().is_terminal() {
-            output::note("type a query and press enter; end with Ctrl-D");
+            console::note("type a query and press enter; end with Ctrl-D");
         }
         let mut lines = Lines::open(Path::new("-"))?;
         let (mut batch, mut bad, mut answered) = (Vec::new(), 0, 0);
         loop {
-            let mut out = output::stdout();
+            let mut out = console::stdout();
             match lines.next_batch(BATCH_QUERIES, &mut batch) {
                 Ok(()) if batch.is_empty() => {
                     if answered + bad == 0 {
-                        output::note("standard input: expected queries, one a line, found none");
+                        console::note("standard input: expected queries, one a line, found none");
                     }
                     return Ok(bad);
                 }
@@ -142,29 +147,29 @@ impl Session<'_> {
                 // A bad line gets an answer of its own, and the next lines get theirs.
                 Err(error) if error.kind() == clickvec_tables::ErrorKind::Malformed => {
                     bad += 1;
-                    output::note(&error);
+                    console::note(&error);
                     self.printer.print_bad(&error, &mut out)?;
                 }
                 Err(error) => return Err(error.into()),
             }
-            output::written(out.flush())?;
+            console::written(out.flush())?;
         }
     }
 
     fn answer(&mut self, queries: &[String], out: &mut impl Write) -> Result<()> {
         for (query, answer) in queries.iter().zip(outcome::search(&self.index, self.args, queries)?) {
-            let shown = output::printable(query);
+            let shown = console::printable(query);
             if let Some(corrected) = answer.corrected.as_deref().filter(|_| !self.args.json) {
-                let corrected = output::printable(corrected);
-                output::note(format_args!(
+                let corrected = console::printable(corrected);
+                console::note(format_args!(
                     "`{shown}`: searched for `{corrected}`; `--as-typed` keeps the words as they are"
                 ));
             }
             if answer.weak && answer.nothing.is_none() && !self.args.json && !self.args.trec {
-                output::note(format_args!("`{shown}`: weak matches: no title is likely to be what was meant"));
+                console::note(format_args!("`{shown}`: weak matches: no title is likely to be what was meant"));
             }
             if let Some(nothing) = &answer.nothing {
-                output::note(format_args!("`{shown}`: no results: {nothing}"));
+                console::note(format_args!("`{shown}`: no results: {nothing}"));
             }
             self.answered |= !answer.results.is_empty();
             self.printer.print(query, &answer, out)?;

@@ -45,7 +45,7 @@ pub(super) fn search(index: &Index, args: &Args, queries: &[String]) -> Result<V
 }
 
 fn search_one(index: &Index, args: &Args, query: &str) -> Result<Outcome> {
-    let mut request = Request::new(query, args.mode).with_k(args.top as usize).with_filters(args.filters.clone());
+    let mut request = Request::new(query, args.mode).with_k(args.top as usize).with_filters(args.filters.concat());
     request.min_confidence = args.min_confidence();
     request.corrects = !args.as_typed;
     let answer = index.search(&request.clone().with_offset(args.offset))?;

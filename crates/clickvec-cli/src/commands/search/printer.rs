@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::Args;
 use super::outcome::{Outcome, Shown};
-use crate::output;
+use crate::console;
 
 /// The tag of the runs of --trec.
 const TAG: &str = "clickvec";
@@ -75,13 +75,13 @@ impl Printer {
             Form::Json => {
                 let Outcome { weak, corrected, .. } = answer;
                 let (query, corrected) = (Some(query), corrected.as_deref());
-                output::json_line(out, &JsonAnswer { query, corrected, weak: *weak, results: found, error: None })
+                console::json_line(out, &JsonAnswer { query, corrected, weak: *weak, results: found, error: None })
             }
             Form::Text { several, first } => {
                 let gap = if *first { "" } else { "\n" };
                 *first = false;
-                let heading = several.then(|| format!("{gap}{}\n", output::printable(query)));
-                output::written(print_text(&heading.unwrap_or_default(), found, out))
+                let heading = several.then(|| format!("{gap}{}\n", console::printable(query)));
+                console::written(print_text(&heading.unwrap_or_default(), found, out))
             }
             Form::Trec { queries, lines } => {
                 let id = self.ids.get(*queries).cloned().unwrap_or_else(|| (*queries + 1).to_string());
@@ -96,7 +96,7 @@ impl Printer {
                 let mut text = Vec::new();
                 write_run_lines(&mut text, Path::new(STANDARD_OUTPUT), TAG, *lines + 1, &run)?;
                 *lines += run.len() as u64;
-                output::written(out.write_all(&text))
+                console::written(out.write_all(&text))
             }
         }
     }
@@ -114,7 +114,7 @@ impl Printer {
                     results: &[],
                     error: Some(error.to_string()),
                 };
-                output::json_line(out, &answer)
+                console::json_line(out, &answer)
             }
             Form::Trec { queries, .. } => {
                 *queries += 1;
@@ -136,7 +136,7 @@ fn print_text(heading: &str, found: &[Shown], out: &mut impl Write) -> io::Resul
     let digits = if found.iter().all(|found| found.score.abs() < 0.1) { 5 } else { 3 };
     let score_width = digits + 3;
     for Shown { rank, id, title, score, .. } in found {
-        let (id, text) = (output::printable(id), output::printable(title));
+        let (id, text) = (console::printable(id), console::printable(title));
         writeln!(out, "{rank:>rank_width$}  {score:>score_width$.digits$}  {id:<id_width$}  {text}")?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! `clickvec train`: a click log goes in, a model comes out.
 
-pub(crate) mod held_out;
+mod held_out;
 mod report;
 mod settings;
 
@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clickvec::ErrorKind;
 use clickvec::internals::vector_file::texts_path;
 use clickvec::model::Model;
 use clickvec::tables::TITLE;
@@ -16,12 +17,12 @@ use clickvec_eval::training::{Progress, Trained, Training, held_out_path};
 use clickvec_eval::{TestSetFiles, files_of_test_set};
 
 pub(crate) use self::report::{epoch_line, section_name, variance_kept};
-use super::inspect::looks_raw;
 use crate::answer::Answer;
+use crate::header::looks_raw;
 use crate::interrupt::Interrupt;
-use crate::outputs::Kind;
+use crate::output_files::Kind;
 use crate::titles::TitleColumns;
-use crate::{advice, input, output, outputs, test_set};
+use crate::{console, output_files, test_set};
 
 /// Learn a model from a click log, from titles, or from both.
 ///
@@ -46,13 +47,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     title_columns: TitleColumns,
 
-    /// Start from the weights of this model, such as yesterday's, instead of random ones. It must have the same
-    /// encoder. Trigrams that it lacks are added.
+    /// Start from the weights of this model, such as yesterday's, instead of random ones.
+    ///
+    /// It must have the same encoder. Trigrams that it lacks are added.
     #[arg(long, value_name = "MODEL")]
     init: Option<PathBuf>,
 
-    /// A teacher: vectors of the same texts from another program, such as a transformer. The model learns to imitate
-    /// their similarities. Takes `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
+    /// Vectors of the same texts from another program, or scores, which the model learns to imitate. May be repeated.
+    ///
+    /// A teacher: vectors such as a transformer's, whose similarities the model learns to imitate. Takes `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
     /// text and vector; or Parquet with the columns text and vector (in a program built with `--features parquet`). Or
     /// scores of titles for queries, such as a cross-encoder's, whose differences within a query the model learns: a table
     /// with the columns query, title and score; without --clicks, its pairs take their place. May be repeated, for example
@@ -72,17 +75,19 @@ pub(crate) struct Args {
     )]
     output: PathBuf,
 
-    /// Evaluate the model on these judged titles after every epoch: a table with the columns query, title and grade, or a
-    /// BEIR folder.
+    /// Evaluate the model on these judged titles after every epoch.
+    ///
+    /// A table with the columns query, title and grade, or a BEIR folder.
     #[arg(long, value_name = "FILE")]
     validation: Option<PathBuf>,
 
     /// Write a checkpoint next to the model after every N minibatches [default: never].
-    #[arg(long, value_name = "MINIBATCHES", value_parser = crate::numbers::at_least_one::<u64>)]
+    #[arg(long, value_name = "MINIBATCHES", hide_short_help = true, value_parser = crate::numbers::at_least_one::<u64>)]
     checkpoint_every: Option<u64>,
 
-    /// Continue from the checkpoint next to the model, or start afresh if there is neither a checkpoint nor a model. The
-    /// settings and the data must be those of the interrupted run; a model that is finished stays as it is.
+    /// Continue from the checkpoint next to the model, or start afresh if there is none.
+    ///
+    /// The settings and the data must be those of the interrupted run; a model that is finished stays as it is.
     #[arg(long)]
     resume: bool,
 
@@ -115,7 +120,7 @@ impl Args {
 /// Trains a model.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.help_settings {
-        output::print(reference())?;
+        console::print(reference())?;
         return Ok(Answer::Done);
     }
     args.title_columns.need(!args.titles.is_empty())?;
@@ -130,23 +135,21 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         validation: args.validation.is_some(),
         clicks: args.clicks.is_some(),
         titles: !args.titles.is_empty(),
-        vectors: args.teacher.len() > scores.len(),
-        scores: !scores.is_empty(),
         init: init.as_ref(),
-        in_table: false,
+        ..Inputs::default()
     };
-    let config = inputs.settings(&args.settings.overrides()?)?;
-    input::refuse_repeated(&args.titles, "file of titles")?;
+    let config = inputs.with_teacher(&args.teacher).settings(&args.settings.overrides()?)?;
+    output_files::refuse_repeated(&args.titles, "file of titles")?;
     if let Some(raw) = args.clicks.as_deref().filter(|clicks| looks_raw(clicks)) {
-        output::note(format_args!(
+        console::note(format_args!(
             "warning: {}: looks like a raw log; `clickvec prepare` counts its clicks and leaves out robots and what is personal",
-            output::path(raw)
+            console::path(raw)
         ));
     }
     let read = args.files();
     for output in [&args.output, &held_out_path(&args.output)] {
-        written_paths(output).iter().try_for_each(|written| outputs::refuse_overwriting(written, &read))?;
-        outputs::refuse_other(output, Kind::Model)?;
+        written_paths(output).iter().try_for_each(|written| output_files::refuse_overwriting(written, &read))?;
+        output_files::refuse_other(output, Kind::Model)?;
     }
     let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);
@@ -176,11 +179,17 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let outcome = training.run(clicks, &mut |progress| watcher.watch(&progress));
     let Watcher { mut reporter, interrupt, left_out, .. } = watcher;
     reporter.close();
-    let outcome = outcome.map_err(|error| match args.clicks.as_deref() {
-        Some(clicks) if error.path() == Some(clicks) => {
-            advice::for_missing_column(error, "`clickvec prepare` makes a click log from a raw one")
+    let outcome = outcome.map_err(|error| {
+        // A fault of the header has no line.
+        let is_header = error.kind() == ErrorKind::Malformed && error.line().is_none();
+        let is_in_clicks = args.clicks.is_some() && error.path() == args.clicks.as_deref();
+        match error.what_helps().filter(|_| is_header && is_in_clicks) {
+            Some(help) => {
+                let help = format!("{help}; `clickvec prepare` makes a click log from a raw one");
+                error.help(help)
+            }
+            None => error,
         }
-        _ => error,
     });
     match outcome? {
         Outcome::Cancelled => {
@@ -196,11 +205,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         }
     }
     for Broken { files, broken, lines } in &left_out {
-        output::note(format_args!(
+        console::note(format_args!(
             "warning: {}: most lines were left out, {} of {}; the model has learnt the rest",
-            files.iter().map(|path| output::path(path)).collect::<Vec<_>>().join(", "),
-            output::count(*broken),
-            output::count(*lines)
+            files.iter().map(|path| console::path(path)).collect::<Vec<_>>().join(", "),
+            console::count(*broken),
+            console::count(*lines)
         ));
     }
     Ok(if left_out.is_empty() { Answer::Done } else { Answer::No })
@@ -246,7 +255,7 @@ impl Watcher {
                 let skipped = coverage.skipped.iter().map(|skipped| skipped.count).sum();
                 self.note_broken(2, skipped, coverage.scores);
             }
-            Progress::HeldOut { then_all: true, .. } if self.init_has_learnt_all => output::note(
+            Progress::HeldOut { then_all: true, .. } if self.init_has_learnt_all => console::note(
                 "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles tell",
             ),
             _ => {}

@@ -16,7 +16,7 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::held_out;
-use crate::{input, output, progress};
+use crate::{console, input, progress};
 
 /// Reports events as they happen.
 pub(super) struct Reporter {
@@ -43,7 +43,7 @@ pub(super) struct Reporter {
 #[derive(Serialize)]
 struct Done<'a> {
     event: &'static str,
-    #[serde(serialize_with = "output::json_path")]
+    #[serde(serialize_with = "console::json_path")]
     model: &'a Path,
     fingerprint: &'a str,
     epoch: u32,
@@ -64,7 +64,7 @@ impl Reporter {
         json: bool,
     ) -> Reporter {
         if !json {
-            output::note(format_args!("training: {}", config.encoder));
+            console::note(format_args!("training: {}", config.encoder));
         }
         Reporter {
             clicks: clicks.map(ToOwned::to_owned),
@@ -133,7 +133,7 @@ impl Reporter {
             format!("written after {}", progress::duration(self.started.elapsed()))
         };
         let (model, epoch) = (model.display(), self.named_epoch(*epoch));
-        output::note(format_args!("{model}: {when}; weights of {epoch}, fingerprint {fingerprint}"));
+        console::note(format_args!("{model}: {when}; weights of {epoch}, fingerprint {fingerprint}"));
     }
 
     /// Reports that training was interrupted, and what it left, before it wrote to `output`.
@@ -151,7 +151,7 @@ impl Reporter {
             ),
             (false, false) => String::new(),
         };
-        output::note(format_args!("{}: stopped, nothing was written to it{left}", output.display()));
+        console::note(format_args!("{}: stopped, nothing was written to it{left}", output.display()));
     }
 
     /// Returns the error of the first report that could not be printed.
@@ -209,10 +209,10 @@ impl Reporter {
             }
             Progress::Run { event, held_out, .. } => self.say_event(event, held_out.as_ref()),
             Progress::HeldOut { counts, then_all } => held_out::note_counts(counts, *then_all),
-            Progress::Judged(summary) => output::note(held_out::text(summary)),
-            Progress::AllClicks { epochs } => output::note(format_args!(
+            Progress::Judged(summary) => console::note(held_out::text(summary)),
+            Progress::AllClicks { epochs } => console::note(format_args!(
                 "\nlearning all clicks now, the held-out ones too, for {}: as many as were kept",
-                output::counted(u64::from(*epochs), "epoch")
+                console::counted(u64::from(*epochs), "epoch")
             )),
             _ => {}
         }
@@ -222,7 +222,7 @@ impl Reporter {
         match event {
             &Event::Resumed { section, epoch, minibatch } => {
                 let named = self.named(section);
-                output::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
+                console::note(format_args!("resumed in {named}epoch {epoch}, minibatches done: {minibatch}"));
             }
             Event::Teacher(coverage) => say_teacher(coverage),
             Event::TeacherScores(coverage) => say_scores(coverage),
@@ -230,9 +230,9 @@ impl Reporter {
             Event::Epoch(report) => self.say_epoch(report, held_out),
             Event::StoppedEarly { epoch, best, schedule_cut } => {
                 let [epoch, best] = [*epoch, *best].map(|epoch| self.named_epoch(epoch));
-                output::note(format_args!("stopped after {epoch}: validation got no better after {best}"));
+                console::note(format_args!("stopped after {epoch}: validation got no better after {best}"));
                 if *schedule_cut {
-                    output::note(
+                    console::note(
                         "the run stopped before the last 2 % of the momentum schedule, in which momentum is low",
                     );
                 }
@@ -246,48 +246,48 @@ impl Reporter {
             self.clicks.iter().chain(&self.titles).map(|path| path.display().to_string()).collect();
         let clicks = files.join(", ");
         let counts = [(log.pairs, "pair"), (log.titles.titles, "title")];
-        let counts = counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, of)| output::counted(count, of));
+        let counts = counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, of)| console::counted(count, of));
         let pairs = counts.collect::<Vec<_>>().join(", ");
-        let known = output::counted(trigrams as u64, "trigram");
+        let known = console::counted(trigrams as u64, "trigram");
         let dropped = match log.distinct_trigrams.saturating_sub(trigrams as u64) {
             0 => String::new(),
-            rare => format!(" ({} rarer ones left out)", output::count(rare)),
+            rare => format!(" ({} rarer ones left out)", console::count(rare)),
         };
         let words = match words {
             0 => String::new(),
-            words => format!(", {}", output::counted(words as u64, "whole word")),
+            words => format!(", {}", console::counted(words as u64, "whole word")),
         };
-        let weights = output::counted(parameters, "weight");
-        output::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
+        let weights = console::counted(parameters, "weight");
+        console::note(format_args!("{clicks}: {pairs}, {known}{dropped}{words}, {weights}"));
         if !advice.is_empty() {
-            let (pairs, better) = (output::counted(log.pairs, "pair"), advice.join("; "));
-            output::note(format_args!("{clicks}: {pairs}; on simulated logs (docs/explanation/claims.md) {better}"));
+            let (pairs, better) = (console::counted(log.pairs, "pair"), advice.join("; "));
+            console::note(format_args!("{clicks}: {pairs}; on simulated logs (docs/explanation/claims.md) {better}"));
         }
         if log.without_words > 0 {
-            let empty = output::counted(log.without_words, "pair");
-            output::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
+            let empty = console::counted(log.without_words, "pair");
+            console::note(format_args!("{clicks}: left out {empty} without a word in the query or in the title"));
         }
         if log.titles.without_words > 0 {
-            let empty = output::counted(log.titles.without_words, "title");
-            output::note(format_args!("{clicks}: left out {empty} without a word"));
+            let empty = console::counted(log.titles.without_words, "title");
+            console::note(format_args!("{clicks}: left out {empty} without a word"));
         }
         if log.not_clicked > 0 {
-            let shown = output::counted(log.not_clicked, "row");
-            output::note(format_args!("{clicks}: left out {shown} of titles that were shown and not clicked"));
+            let shown = console::counted(log.not_clicked, "row");
+            console::note(format_args!("{clicks}: left out {shown} of titles that were shown and not clicked"));
         }
         if log.rare > 0 {
-            let rare = output::counted(log.rare, "pair");
-            let are = output::agreeing(log.rare, "is", "are");
-            output::note(format_args!(
+            let rare = console::counted(log.rare, "pair");
+            let are = console::agreeing(log.rare, "is", "are");
+            console::note(format_args!(
                 "{clicks}: {rare} with a rare query {are} learnt; trigrams that only such queries have are not in the model"
             ));
         }
         if log.cut > 0 {
-            let cut = output::counted(log.cut, "text");
+            let cut = console::counted(log.cut, "text");
             match self.config.tail {
-                Tail::Cut => output::note(format_args!("{clicks}: cut {cut} to max_words words")),
+                Tail::Cut => console::note(format_args!("{clicks}: cut {cut} to max_words words")),
                 Tail::Merge => {
-                    output::note(format_args!("{clicks}: {cut} longer than max_words, with the rest as one word"))
+                    console::note(format_args!("{clicks}: {cut} longer than max_words, with the rest as one word"))
                 }
             }
         }
@@ -311,16 +311,16 @@ impl Reporter {
             );
         }
         line.push_str(&variance_kept(&self.config.encoder, report.variance));
-        output::note(line);
+        console::note(line);
         if report.epoch == 1 && report.without_negatives > 0 {
-            let alone = output::counted(report.without_negatives, "pair");
-            output::note(format_args!("{alone} had no negative title in this epoch and added nothing to the loss"));
+            let alone = console::counted(report.without_negatives, "pair");
+            console::note(format_args!("{alone} had no negative title in this epoch and added nothing to the loss"));
         }
     }
 
     fn print(&mut self, line: &impl Serialize) {
         if self.failed.is_none() {
-            self.failed = output::json_lines([line]).err();
+            self.failed = console::json_lines([line]).err();
         }
     }
 }
@@ -328,12 +328,12 @@ impl Reporter {
 /// Says how much of the log the teacher covers, and how much of the teacher is used. Texts that it lacks are learnt without it.
 fn say_start(start: Option<&StartReport>) {
     match start {
-        Some(StartReport { titles, explained, seconds }) => output::note(format_args!(
+        Some(StartReport { titles, explained, seconds }) => console::note(format_args!(
             "teacher: initial weights by least squares over {}: they explain {:.0} % of the variance of its vectors  {seconds:.1} s",
-            output::counted(*titles, "title"),
+            console::counted(*titles, "title"),
             100.0 * explained
         )),
-        None => output::note(
+        None => console::note(
             "teacher: random initial weights, because its vectors are of too few titles, or have too few numbers",
         ),
     }
@@ -344,50 +344,51 @@ fn say_teacher(coverage: &TeacherCoverage) {
         coverage;
     let known = [(known_queries, queries, "query"), (known_titles, titles, "title")];
     let known = known.into_iter().filter(|&(_, all, _)| all > 0);
-    let known: Vec<String> =
-        known.map(|(known, all, noun)| format!("{} of {}", output::count(known), output::counted(all, noun))).collect();
-    output::note(format_args!("teacher: vectors of {dimension} numbers for {}", known.join(" and ")));
+    let known: Vec<String> = known
+        .map(|(known, all, noun)| format!("{} of {}", console::count(known), console::counted(all, noun)))
+        .collect();
+    console::note(format_args!("teacher: vectors of {dimension} numbers for {}", known.join(" and ")));
     let missing = (queries - known_queries) + (titles - known_titles);
     if missing > 0 {
-        let missing = output::counted(missing, "text");
-        output::note(format_args!("teacher: {missing} without a vector, learnt without the teacher"));
+        let missing = console::counted(missing, "text");
+        console::note(format_args!("teacher: {missing} without a vector, learnt without the teacher"));
     }
     if unused > 0 {
-        let are = output::agreeing(unused, "is", "are");
-        let (unused, vectors) = (output::count(unused), output::counted(vectors, "vector"));
+        let are = console::agreeing(unused, "is", "are");
+        let (unused, vectors) = (console::count(unused), console::counted(vectors, "vector"));
         let no_query = if queries == 0 { "; without clicks no query is learnt" } else { "" };
-        output::note(format_args!(
+        console::note(format_args!(
             "teacher: {unused} of {vectors} {are} of other texts than those that are learnt, and unused{no_query}"
         ));
     }
     if repeated > 0 {
-        let (are, repeated) = (output::agreeing(repeated, "is", "are"), output::counted(repeated, "vector"));
-        output::note(format_args!("teacher: {repeated} {are} of a text that has one already, and unused"));
+        let (are, repeated) = (console::agreeing(repeated, "is", "are"), console::counted(repeated, "vector"));
+        console::note(format_args!("teacher: {repeated} {are} of a text that has one already, and unused"));
     }
     if queries > 0 && known_queries == 0 {
-        output::note("teacher: it has no vector of a query, so clicks are learnt without it; give it the queries too");
+        console::note("teacher: it has no vector of a query, so clicks are learnt without it; give it the queries too");
     }
     if known_titles < 2 {
-        output::note("teacher: it teaches nothing, because it compares titles and has vectors of fewer than two");
+        console::note("teacher: it teaches nothing, because it compares titles and has vectors of fewer than two");
     }
 }
 
 /// Says how much of the log the teacher's scores cover.
 fn say_scores(coverage: &ScoreCoverage) {
     let &ScoreCoverage { scores, known, repeated, queries, alone, .. } = coverage;
-    let are = output::agreeing(known, "is", "are");
-    let (known, scores) = (output::count(known), output::counted(scores, "score"));
-    let queries = output::counted(queries, "query");
-    output::note(format_args!(
+    let are = console::agreeing(known, "is", "are");
+    let (known, scores) = (console::count(known), console::counted(scores, "score"));
+    let queries = console::counted(queries, "query");
+    console::note(format_args!(
         "teacher: {known} of {scores} {are} of learnt queries and titles; {queries} with several titles"
     ));
     if repeated > 0 {
-        let repeated = output::counted(repeated, "score");
-        output::note(format_args!("teacher: left out {repeated} of pairs that were scored before"));
+        let repeated = console::counted(repeated, "score");
+        console::note(format_args!("teacher: left out {repeated} of pairs that were scored before"));
     }
     if alone > 0 {
-        let alone = output::counted(alone, "pair");
-        output::note(format_args!("teacher: left out {alone} whose query has no other scored title"));
+        let alone = console::counted(alone, "pair");
+        console::note(format_args!("teacher: left out {alone} whose query has no other scored title"));
     }
 }
 

@@ -19,7 +19,8 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("epochs", "epochs"))]
     epochs: Option<String>,
 
-    #[arg(long, value_name = "SHARE", help = help("held_out", "held_out"))]
+    /// The share of clicked queries that are not learnt but judge the model [default: 0.1 with clicks].
+    #[arg(long, value_name = "SHARE", long_help = help("held_out", "held_out"))]
     held_out: Option<String>,
 
     #[arg(long, value_name = "COLUMN", help = help("field", "field"))]
@@ -30,7 +31,7 @@ pub(super) struct Settings {
     set: Vec<String>,
 
     /// Read settings from a TOML file, by the same names. --set and the options replace them.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     settings: Option<PathBuf>,
 }
 

@@ -8,7 +8,7 @@ use clickvec::model::Model;
 use clickvec::tables::Title;
 use clickvec_index::{BuiltIndex, Fusion, Index, IndexBuilder, VectorFormat};
 
-use crate::output;
+use crate::console;
 
 /// What the index to replace has that the new one gets too.
 #[derive(Debug, PartialEq)]
@@ -26,9 +26,9 @@ impl Replaced {
     pub(super) fn tell(path: &Path) -> Result<Replaced> {
         let replaced = Replaced::read(path)?;
         if replaced.fusion.custom {
-            output::note(format_args!(
+            console::note(format_args!(
                 "{}: the weights of its fusion stay, though they were chosen with the old model",
-                output::path(path)
+                console::path(path)
             ));
         }
         Ok(replaced)
@@ -41,7 +41,7 @@ impl Replaced {
             bail!(
                 "{}: expected an index of all titles, found shard {shard}, which would get the titles of the others too; join the \
                  shards first (`clickvec index --join`)",
-                output::path(path)
+                console::path(path)
             );
         }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());

@@ -5,34 +5,34 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use clickvec_eval::update::{Churn, Drift, LEAST_QUERIES, Pooled, Reason, Report, Suspicion, Trial, Verdict};
+use clickvec_eval::update::{Churn, LEAST_QUERIES, Pooled, Reason, Report, Suspicion, Trial, Verdict};
 use serde::Serialize;
 
 use super::Args;
 use super::titles::Refreshed;
 use crate::report::{Cell, Column, Table};
-use crate::{output, progress};
-use clickvec_report::numbers::difference;
+use crate::{console, progress};
+use clickvec_report::numbers::{difference, probability};
 
 /// With a smaller share of the clicked titles in the first tens of the old model, another engine showed them.
 const LEAST_SHOWN: f64 = 0.5;
 
 /// Prints the report. `old` is the old model's fingerprint, and `refreshed` says what became of the titles of an index.
 pub(super) fn print(args: &Args, report: &Report, old: &str, refreshed: Option<&Refreshed>) -> Result<()> {
-    if args.json { json(args, report, old, refreshed) } else { output::print(text(args, report, refreshed)) }
+    if args.json { json(args, report, old, refreshed) } else { console::print(text(args, report, refreshed)) }
 }
 
 fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
     let mut text = refreshed.map_or_else(String::new, Refreshed::line);
     let [days, pairs] = [report.survey.days.len() as u64, report.survey.days.iter().map(|day| day.pairs).sum()];
-    let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| output::counted(count, noun));
+    let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| console::counted(count, noun));
     let held_out: u64 = report.survey.days.iter().map(|day| day.held_out).sum();
-    let _ = writeln!(text, "clicks        {pairs} of {days}, {} held out", output::count(held_out));
+    let _ = writeln!(text, "clicks        {pairs} of {days}, {} held out", console::count(held_out));
     if let Some(day) = report.survey.newest_day() {
         let _ = writeln!(
             text,
             "newest day    {}; {:.1} % with queries that are on no earlier day, {:.1} % on titles of the collection",
-            output::counted(day.pairs, "pair"),
+            console::counted(day.pairs, "pair"),
             percent(day.new_queries, day.pairs),
             percent(day.known, day.pairs)
         );
@@ -50,12 +50,11 @@ fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
     if let Some(pooled) = &report.pooled {
         let _ = writeln!(text, "\ntest          {}", pooled_line(pooled));
     }
-    if let Some(Drift { distance, by_chance, .. }) = &report.drift {
+    if let Some(drift) = &report.drift {
         let _ = writeln!(
             text,
-            "mix           {:.1} % of the words of queries are others than when the old model learnt them; by chance {:.1} %",
-            100.0 * distance,
-            100.0 * by_chance
+            "mix           {:.1} % of the words of queries are others than when the old model learnt them, chance allowed for",
+            100.0 * drift.beyond_chance()
         );
     }
     if let Some(Churn { queries, titles, other_first, .. }) = report.churn.as_ref().filter(|churn| churn.queries > 0) {
@@ -63,7 +62,7 @@ fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
             text,
             "churn         {:.1} % of the first ten titles of {} would change, and {:.1} % of the first titles",
             100.0 * titles,
-            output::counted(*queries as u64, "frequent query"),
+            console::counted(*queries as u64, "frequent query"),
             100.0 * other_first
         );
     }
@@ -72,7 +71,7 @@ fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
         .map(|seconds| progress::duration(Duration::try_from_secs_f64(seconds).unwrap_or_default()));
     let _ =
         writeln!(text, "time          reading {reading}, training {training}, testing {testing}, writing {writing}");
-    let _ = writeln!(text, "\n{}: {}", output::path(&args.target), verdict(args, report));
+    let _ = writeln!(text, "\n{}: {}", console::path(&args.target), verdict(args, report));
     text
 }
 
@@ -82,7 +81,7 @@ fn percent(part: u64, all: u64) -> f64 {
 
 fn pooled_line(pooled: &Pooled) -> String {
     let Pooled { days, queries, gain, evidence, needed, shown } = pooled;
-    let [days, queries] = [(days, "day"), (queries, "query")].map(|(count, noun)| output::counted(*count, noun));
+    let [days, queries] = [(days, "day"), (queries, "query")].map(|(count, noun)| console::counted(*count, noun));
     match gain {
         None => "begun; the first day with held-out queries only tells where people click".to_owned(),
         Some(gain) => {
@@ -128,12 +127,11 @@ fn trials(trials: &[Trial]) -> String {
     for trial in trials {
         let p = match trial.queries {
             0..LEAST_QUERIES => "too few".to_owned(),
-            _ if trial.p < 0.0001 => "<0.0001".to_owned(),
-            _ => format!("{:.4}", trial.p),
+            _ => probability(trial.p),
         };
         let row = [
             trial.on.to_owned(),
-            output::count(trial.queries as u64),
+            console::count(trial.queries as u64),
             format!("{:.3}", trial.old),
             format!("{:.3}", trial.new),
             difference(trial.difference),
@@ -152,7 +150,7 @@ fn trials(trials: &[Trial]) -> String {
 
 #[derive(Serialize)]
 struct Json<'a> {
-    #[serde(serialize_with = "output::json_path")]
+    #[serde(serialize_with = "console::json_path")]
     model: &'a Path,
     promoted: bool,
     /// Why the model was replaced, or would be if less changed.
@@ -190,5 +188,5 @@ fn json(args: &Args, report: &Report, old: &str, index: Option<&Refreshed>) -> R
         Verdict::Suspicious(suspicion) => json.suspicion = Some(suspicion),
         Verdict::NoGain => {}
     }
-    output::json_lines([&json])
+    console::json_lines([&json])
 }

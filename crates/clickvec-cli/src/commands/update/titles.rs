@@ -9,8 +9,8 @@ use clickvec_index::{Document, Updater};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::commands::index;
-use crate::{input, output, progress};
+use super::change;
+use crate::{console, input, progress};
 
 /// The largest number of ids to show of titles that a table lacks.
 const SHOWN: usize = 3;
@@ -31,7 +31,7 @@ impl Refreshed {
     ///
     /// Those of reading both; the table has none of the index's titles, so it is another collection's.
     pub(super) fn new(path: &Path, table: &Titles) -> Result<Refreshed> {
-        let mut updater = index::in_turn(path, || Updater::open(path))?;
+        let mut updater = change::in_turn(path, || Updater::open(path))?;
         let mut before = HashMap::new();
         updater.before().for_each_title(|document| {
             let hash = hash_of(&document);
@@ -61,34 +61,34 @@ impl Refreshed {
         bar.finish_and_clear();
         let mut gone: Vec<&String> = before.keys().collect();
         gone.sort_unstable();
-        let first = output::first_of(
-            gone.iter().take(SHOWN).map(|id| format!("`{}`", output::printable(id))),
+        let first = console::first_of(
+            gone.iter().take(SHOWN).map(|id| format!("`{}`", console::printable(id))),
             gone.len() as u64,
         );
         ensure!(
             found > 0 || had == 0,
             "{}: expected an index of the titles in {}, found none of its {} ({first}) there; give the titles or the index of the \
              same collection",
-            output::path(path),
-            output::path(&table.path),
-            output::counted(had as u64, "title")
+            console::path(path),
+            console::path(&table.path),
+            console::counted(had as u64, "title")
         );
         if gone.is_empty() && !is_changed {
             return Ok(Refreshed { added: 0, replaced: 0, deleted: 0 });
         }
         if !gone.is_empty() {
-            let titles = output::counted(gone.len() as u64, "title");
-            output::note(format_args!("{}: {titles} that `--titles` lacks ({first}): deleted", output::path(path)));
+            let titles = console::counted(gone.len() as u64, "title");
+            console::note(format_args!("{}: {titles} that `--titles` lacks ({first}): deleted", console::path(path)));
         }
         gone.into_iter().for_each(|id| updater.delete(id));
         let updated = updater.commit()?;
-        index::compact_if_overdue(path, &updated);
-        Ok(Refreshed { added: updated.added, replaced: updated.replaced + updated.lost, deleted: updated.deleted })
+        change::compact_if_overdue(path, &updated);
+        Ok(Refreshed { added: updated.added, replaced: updated.replaced, deleted: updated.deleted })
     }
 
     /// Returns a line of the report.
     pub(super) fn line(&self) -> String {
-        let [added, replaced, deleted] = [self.added, self.replaced, self.deleted].map(output::count);
+        let [added, replaced, deleted] = [self.added, self.replaced, self.deleted].map(console::count);
         format!("titles        {added} added to the index, {replaced} replaced, {deleted} deleted\n")
     }
 }

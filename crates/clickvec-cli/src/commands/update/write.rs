@@ -7,16 +7,16 @@ use anyhow::{Result, ensure};
 use clickvec::index::Hit;
 use clickvec::model::Model;
 use clickvec::tables::{Title, Titles, for_each_document};
-use clickvec_build::search_all;
+use clickvec_build::IndexCandidates;
 use clickvec_eval::update::DEPTH;
-use clickvec_eval::{Collection, SearchQuery};
+use clickvec_eval::{Collection, SearchQuery, search_all};
 use clickvec_index::{Index, IndexBuilder, looks_like_index};
 use clickvec_tables::Error;
 use clickvec_tables::files::{folder_of, remove_abandoned, resolved};
 
 use super::replaced::{Replaced, unlisted};
 use crate::interrupt::Interrupt;
-use crate::{input, output, progress};
+use crate::{console, input, progress};
 
 /// An index that is updated.
 pub(super) struct Target<'a> {
@@ -50,7 +50,7 @@ impl<'a> Target<'a> {
         interrupt: &Interrupt,
     ) -> clickvec_tables::Result<Vec<Vec<Hit>>> {
         if model.fingerprint() == self.old.model().fingerprint() {
-            return search_all(&self.old, set, queries, DEPTH, &mut |_| ());
+            return search_all(&IndexCandidates::new(&self.old, set), queries, DEPTH, &mut |_| ());
         }
         let mut builder = IndexBuilder::new(model, &self.scratch)?.with_field(&self.replaced.field);
         let bar = progress::counter("encoding with the new model", "titles");
@@ -63,7 +63,8 @@ impl<'a> Target<'a> {
         })?;
         bar.finish_and_clear();
         self.replaced.finish(builder, model)?;
-        let lists = search_all(&Index::open(&self.scratch)?, set, queries, DEPTH, &mut |_| ());
+        let index = Index::open(&self.scratch)?;
+        let lists = search_all(&IndexCandidates::new(&index, set), queries, DEPTH, &mut |_| ());
         self.remove_scratch();
         lists
     }
@@ -84,7 +85,7 @@ impl<'a> Target<'a> {
             Replaced::read(path)? == *replaced,
             "{}: expected the index as it was when the update began, found one made anew meanwhile with other settings; nothing \
              was replaced; update again",
-            output::path(path)
+            console::path(path)
         );
         for (title, values) in unlisted(path, &listed)? {
             builder.add_with_fields(title, &values)?;
@@ -93,7 +94,8 @@ impl<'a> Target<'a> {
         if interrupt.status().is_some() {
             return Ok(false);
         }
-        input::note_left_out(replaced.finish(builder, new)?.left_out);
+        let built = replaced.finish(builder, new)?;
+        input::note_without_vector(built.without_vector, built.without_words);
         Ok(true)
     }
 

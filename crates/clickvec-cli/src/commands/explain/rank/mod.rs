@@ -10,9 +10,9 @@ use clickvec_index::{Index, Mode, Part, Request};
 
 use super::printer::Form;
 use crate::answer::Answer;
-use crate::output;
+use crate::console;
 use crate::report::{Cell, Column, Report, Table};
-use ranked::{Gap, PartGap, QueryWord, RankedTitle, Ranking, score_name};
+use ranked::{PartGap, QueryWord, RankedTitle, Ranking, score_name};
 
 /// Show why one title of an index ranks above another: what each word of the query adds to BM25 and to the cosine of the
 /// vectors, and what each part of the search adds to the score.
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(value_name = "QUERY")]
     query: String,
 
-    /// How many titles to show.
+    /// The number of titles to show.
     #[arg(long, short = 'k', value_name = "N", default_value_t = 5, value_parser = crate::numbers::at_least_one::<usize>)]
     top: usize,
 
@@ -43,19 +43,19 @@ pub(super) struct Args {
 /// Shows the titles. The answer is no if no word of the query is known.
 pub(super) fn run(args: &Args) -> Result<Answer> {
     let mut printer = args.form.printer([&args.index])?;
-    let query = output::printable(&args.query);
+    let query = console::printable(&args.query);
     if words(&args.query).is_empty() {
-        output::note(format_args!("`{query}`: expected words, found none"));
+        console::note(format_args!("`{query}`: expected words, found none"));
         return Ok(Answer::No);
     }
     let index = Index::open(&args.index)?;
     let Some(ranking) = Ranking::search(args, &index)? else {
-        output::note(format_args!("`{query}`: no title has any of its words, and the model knows none of them"));
+        console::note(format_args!("`{query}`: no title has any of its words, and the model knows none of them"));
         return Ok(Answer::No);
     };
     if let Some(corrected) = index.search(&Request::new(args.query.as_str(), Mode::Fused))?.query.corrected {
-        let corrected = output::printable(&corrected);
-        output::note(format_args!(
+        let corrected = console::printable(&corrected);
+        console::note(format_args!(
             "`{query}`: explained as typed; `search` without `--as-typed` searches for `{corrected}`"
         ));
     }
@@ -69,14 +69,13 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
 fn report(ranking: &Ranking) -> Report {
     let mut report = Report::default();
     report.line("query", &ranking.query);
-    report.line("model", &format!("{}; {}", ranking.model, output::counted(ranking.index_size, "title")));
+    report.line("model", &format!("{}; {}", ranking.model, console::counted(ranking.index_size, "title")));
     report.table(sums(ranking));
     report.heading(3, "What each word of the query adds to BM25");
     report.table(by_word(ranking, |word| format!("{:.2}", word.bm25)));
     report.heading(3, "What each word of the query adds to the cosine of the vectors");
     report.table(by_word(ranking, |word| format!("{:+.3}", word.along)));
-    let gaps: Vec<String> =
-        ranking.titles.windows(2).map(|pair| why(ranking, &ranking.gap(&pair[0], &pair[1]))).collect();
+    let gaps: Vec<String> = ranking.titles.windows(2).map(|pair| why(ranking, &pair[0], &pair[1])).collect();
     if !gaps.is_empty() {
         report.heading(3, "Why each title ranks above the next: differences in the sum");
         report.paragraph(gaps.join("\n"));
@@ -122,21 +121,19 @@ fn by_word(ranking: &Ranking, value: impl Fn(&QueryWord) -> String) -> Table {
     table
 }
 
-/// Reads `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`. Words whose number would be zero are
-/// left out.
-fn why(ranking: &Ranking, gap: &Gap<'_>) -> String {
+/// Returns `1 above 2 by 0.37: words +0.20 (hotels +0.20), vectors +0.17 (hotels +0.20, in -0.03)`. Words whose number would be zero
+/// are left out.
+fn why(ranking: &Ranking, above: &RankedTitle, below: &RankedTitle) -> String {
     let least = 0.5 / 10f64.powi(ranking.digits() as i32);
     let part = |part: &PartGap| {
-        let words = ranking.words().iter().zip(part.words.iter().copied());
-        let mut words: Vec<(&QueryWord, f64)> = words.filter(|(_, adds)| adds.abs() >= least).collect();
+        let mut words: Vec<&(String, f64)> = part.words.iter().filter(|(_, adds)| adds.abs() >= least).collect();
         words.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
-        let words: Vec<String> =
-            words.iter().map(|(word, adds)| format!("{} {}", word.word, ranking.signed(*adds))).collect();
+        let words: Vec<String> = words.iter().map(|(word, adds)| format!("{word} {}", ranking.signed(*adds))).collect();
         let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
         format!("{} {}{words}", part.part, ranking.signed(part.adds))
     };
-    let mut parts: Vec<String> = gap.parts.iter().map(part).collect();
-    parts.extend(ranking.has_looks().then(|| format!("title {}", ranking.signed(gap.title_match))));
-    let sum = ranking.signed(gap.above.sum - gap.below.sum);
-    format!("{} above {} by {}: {}", gap.above.rank, gap.below.rank, sum.trim_start_matches('+'), parts.join(", "))
+    let mut parts: Vec<String> = ranking.gap(above, below).iter().map(part).collect();
+    parts.extend(ranking.has_looks().then(|| format!("title {}", ranking.signed(above.looked() - below.looked()))));
+    let sum = ranking.signed(above.sum - below.sum);
+    format!("{} above {} by {}: {}", above.rank, below.rank, sum.trim_start_matches('+'), parts.join(", "))
 }

@@ -1,16 +1,16 @@
 //! What a search of an index says of its titles, and what each part and each word adds.
 
+use std::borrow::Cow;
+
 use anyhow::{Result, bail, ensure};
 use clickvec::explain::{Explainer, Word};
-use clickvec::internals::text::words;
 use clickvec::model::{Model, Side};
-use clickvec_eval::ranker::FusionMethod;
-use clickvec_index::{ByPart, Hit, Index, Mode, Part, Request, Share, TitleMatch};
+use clickvec_index::{ByPart, Explanation, FusionMethod, Hit, Index, Mode, Part, Request, Share, TitleMatch, WordGap};
 use serde::Serialize;
 
 use super::Args;
 use crate::commands::explain::models::name_of;
-use crate::output;
+use crate::console;
 
 /// Returns what the score of a part is.
 pub(super) fn score_name(part: Part) -> String {
@@ -43,6 +43,8 @@ pub(super) struct RankedTitle {
     /// Its score by each part of the index.
     pub(super) scores: ByPart<f32>,
     pub(super) query: Vec<QueryWord>,
+    #[serde(skip)]
+    explanation: Explanation,
 }
 
 /// A word of the query, and what it adds to the scores of a title.
@@ -70,26 +72,23 @@ pub(super) struct Ranking {
     depth: usize,
 }
 
-/// Why a title ranks above the next one: the differences of their sums' parts.
-pub(super) struct Gap<'a> {
-    pub(super) above: &'a RankedTitle,
-    pub(super) below: &'a RankedTitle,
-    pub(super) parts: Vec<PartGap>,
-    /// What the second look adds to the upper title less what it adds to the lower one.
-    pub(super) title_match: f64,
-}
-
-/// The difference of a part.
+/// The difference between two titles in a part of the sum.
 pub(super) struct PartGap {
     pub(super) part: Part,
     pub(super) adds: f64,
-    /// What each word of the query adds; empty if words have no share of their own in it.
-    pub(super) words: Vec<f64>,
+    /// What each distinct word of the query adds; empty if words have no share of their own in it.
+    pub(super) words: Vec<(String, f64)>,
 }
 
 impl RankedTitle {
     pub(super) fn is_found_by(&self, part: Part) -> bool {
         self.adds.get(part).is_some_and(Option::is_some)
+    }
+
+    /// Returns a word of the query for a reader.
+    fn shown<'a>(&'a self, word: &'a str) -> Cow<'a, str> {
+        let read = self.explanation.vectors.query.words.iter().find(|read| read.text == word);
+        read.map_or(Cow::Borrowed(word), Word::shown)
     }
 
     /// Returns what the second look adds to the sum.
@@ -128,13 +127,13 @@ impl Ranking {
             ensure!(
                 index.get(id)?.is_some(),
                 "expected ids of titles, found no title with the id `{}`",
-                output::printable(id)
+                console::printable(id)
             );
         }
         if let Some(id) = args.ids.iter().find(|id| found.iter().all(|hit| hit.id != **id)) {
             bail!(
                 "expected ids of titles that the search finds for this query, found `{}`, which is not among the {depth} best of any of its parts",
-                output::printable(id)
+                console::printable(id)
             );
         }
         // If the model knows no word of the query, its vector means nothing, and no search uses it.
@@ -166,6 +165,7 @@ impl Ranking {
                 title_match: hit.title_match,
                 scores: explanation.scores,
                 query: words.iter().enumerate().map(query_word).collect(),
+                explanation,
             });
         }
         Ok(Some(Ranking {
@@ -184,22 +184,22 @@ impl Ranking {
         &self.titles[0].query
     }
 
-    pub(super) fn gap<'a>(&self, above: &'a RankedTitle, below: &'a RankedTitle) -> Gap<'a> {
+    /// Returns the differences between two titles in each part of the sum.
+    pub(super) fn gap(&self, above: &RankedTitle, below: &RankedTitle) -> Vec<PartGap> {
+        let by_word = above.explanation.gap(&below.explanation).by_word;
         let gap = |&Summand { part, scale, .. }: &Summand| {
-            let share: Option<fn(&QueryWord) -> f64> = match part {
-                Part::Words => Some(|word| word.bm25),
-                Part::Vectors => Some(|word| word.along),
+            let share: Option<fn(&WordGap<'_>) -> f64> = match part {
+                Part::Words => Some(|word| word.words),
+                Part::Vectors => Some(|word| word.vectors),
                 _ => None,
             };
             let is_found = above.is_found_by(part) && below.is_found_by(part);
             let words = scale.zip(share).filter(|_| is_found).map(|(scale, share)| {
-                let pairs = above.query.iter().zip(&below.query);
-                pairs.map(|(above, below)| (share(above) - share(below)) * scale).collect()
+                by_word.iter().map(|word| (above.shown(word.word).into_owned(), share(word) * scale)).collect()
             });
             PartGap { part, adds: above.added(part) - below.added(part), words: words.unwrap_or_default() }
         };
-        let parts = self.summands.iter().map(gap).collect();
-        Gap { above, below, parts, title_match: above.looked() - below.looked() }
+        self.summands.iter().map(gap).collect()
     }
 
     /// Returns whether titles got a second look.
@@ -259,7 +259,7 @@ impl Ranking {
                 text += &format!("\nreciprocal rank: 1 / ({k} + rank); words have no share of it");
             }
         }
-        text += &format!("\neach part adds only to the {} that it finds", output::counted(self.depth as u64, "title"));
+        text += &format!("\neach part adds only to the {} that it finds", console::counted(self.depth as u64, "title"));
         text
     }
 }
@@ -267,7 +267,8 @@ impl Ranking {
 /// Returns the words of a query as the model reads them, and after them those that it leaves out.
 fn words_of(model: &Model, query: &str) -> Vec<Word> {
     let view = Explainer::new(model).text(Side::Query, query);
-    let left_out = words(query).into_iter().skip(words(query).len() - view.cut);
+    let all = model.training().config.text.words(query);
+    let left_out = all.iter().skip(all.len() - view.cut).cloned();
     let left_out = left_out.map(|text| Word { text, known: false, parts: 1 });
     view.words.into_iter().chain(left_out).collect()
 }

@@ -5,10 +5,10 @@ mod encoder;
 mod graph;
 mod proto;
 
-use anyhow::Result;
-use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordLimit};
+use anyhow::{Result, ensure};
+use clickvec::internals::text::{Dictionary, Feature, WordBuffer};
 use clickvec::model::{Model, Side};
-use clickvec::train::Tail;
+use clickvec::train::{Tail, TextConfig};
 use clickvec_tables::files::PendingFolder;
 use serde::Serialize;
 
@@ -70,6 +70,10 @@ const TEXTS: [&str; 16] = [
 
 /// Writes all files.
 pub(super) fn write(folder: &PendingFolder, model: &Model) -> Result<()> {
+    ensure!(
+        model.training().config.text == TextConfig::default(),
+        "expected a model with text.accents=keep and text.tokens=words, whose words the code beside the graphs finds, found another"
+    );
     let sides = if model.shared_towers() {
         vec![(Side::Query, "model.onnx")]
     } else {
@@ -119,8 +123,7 @@ fn expected(model: &Model) -> Vec<Expected<'static>> {
 /// Returns, for each word of a text that the encoder reads, the rows of its features, each as often as it occurs.
 fn rows(model: &Model, text: &str) -> Vec<Vec<u32>> {
     let dictionary: &Dictionary = model.dictionary();
-    let training = &model.training().config;
-    let limit = WordLimit { words: training.max_words, tail: training.tail };
+    let limit = model.training().config.limit();
     let (mut rows, mut features) = (Vec::new(), Vec::new());
     limit.for_each_word(text, &mut WordBuffer::default(), |word| {
         dictionary.hash_word(word, &mut features);

@@ -10,7 +10,6 @@ pub(crate) use clickvec_tables::shown::printable;
 pub(crate) use clickvec_tables::shown::{agreeing, count, counted, first_of};
 use serde::Serialize;
 
-use crate::advice;
 use crate::answer::Answer;
 
 /// Returns standard output, buffered. The caller must flush, so that a full disk is noticed.
@@ -76,16 +75,11 @@ pub(crate) fn complain(error: &anyhow::Error) {
 
 /// Returns why a command could not be done: the error and those causes that it does not already repeat.
 pub(crate) fn reason(error: &anyhow::Error) -> String {
-    let told = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref().map_or_else(|| cause.to_string(), advice::told)
-    };
-    let mut text = String::new();
-    for (number, cause) in error.chain().enumerate() {
-        match told(cause) {
-            cause if number == 0 => text = cause,
-            // The text may already contain the cause without advice.
-            told if !text.contains(&cause.to_string()) => text = format!("{text}: {told}"),
-            _ => {}
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // The text may already contain the cause.
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
         }
     }
     text
