@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 
+use arrow_array::builder::{ArrayBuilder as _, LargeStringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -10,9 +11,10 @@ use arrow_array::types::{
     Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
     Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, LargeStringArray, StringArray, StringViewArray, make_array};
+use arrow_array::{Array, ArrayRef, LargeStringArray, NullArray, StringArray, StringViewArray, make_array};
 use arrow_schema::DataType;
-use pyo3::exceptions::PyTypeError;
+use clickvec_tables::table::plain_decimal;
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
@@ -34,11 +36,27 @@ enum Source {
 }
 
 impl Arrays {
-    /// The arrays of an object, if it has Arrow's C interface.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
+    /// The arrays of an object, if it has Arrow's C interface. Frames and columns of pandas have it even where they cannot give it:
+    /// without pyarrow, or with cells of several kinds.
+    pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Option<Arrays>> {
         if object.hasattr(STREAM)? {
-            let capsule = object.call_method0(STREAM)?;
-            return Arrays::from_stream(capsule.cast::<PyCapsule>()?).map(Some);
+            let py = object.py();
+            return match object.call_method0(STREAM) {
+                Ok(capsule) => {
+                    let arrays = Arrays::from_stream(capsule.cast::<PyCapsule>()?)?;
+                    Ok(Some(arrays)
+                        .filter(|arrays| !arrays.has_nothing() || !object.hasattr("get_column").unwrap_or(false)))
+                }
+                Err(error)
+                    if (object.hasattr("columns")? || object.hasattr("dtype")?)
+                        && (error.is_instance_of::<PyImportError>(py)
+                            || error.is_instance_of::<PyTypeError>(py)
+                            || error.is_instance_of::<PyValueError>(py)) =>
+                {
+                    Ok(None)
+                }
+                Err(error) => Err(error),
+            };
         }
         if object.hasattr(ARRAY)? {
             let capsules = object.call_method0(ARRAY)?.cast_into::<PyTuple>()?;
@@ -72,6 +90,25 @@ impl Arrays {
         Ok(Arrays { source: Source::One(Some(array)), schema })
     }
 
+    /// Returns the names of the columns; `None` if the arrays are no tables.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        match DataType::try_from(&self.schema) {
+            Ok(DataType::Struct(fields)) => Some(fields.iter().map(|field| field.name().clone()).collect()),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a column has no type, because all of it is missing. Polars gives such a column a buffer, which it may not have.
+    fn has_nothing(&self) -> bool {
+        let schema = DataType::try_from(&self.schema);
+        matches!(schema, Ok(DataType::Struct(fields)) if fields.iter().any(|field| field.data_type() == &DataType::Null))
+    }
+
+    /// Returns the type of the arrays, in words.
+    pub(crate) fn kind(&self) -> String {
+        DataType::try_from(&self.schema).map_or_else(|error| error.to_string(), |found| found.to_string())
+    }
+
     /// The next array; `None` at the end.
     #[allow(unsafe_code)]
     pub(crate) fn next(&mut self) -> PyResult<Option<ArrayRef>> {
@@ -87,6 +124,10 @@ impl Arrays {
             }
         };
         let Some(array) = array else { return Ok(None) };
+        // Some producers give it a buffer, which it does not have.
+        if let Ok(DataType::Null) = DataType::try_from(&self.schema) {
+            return Ok(Some(Arc::new(NullArray::new(array.len()))));
+        }
         // SAFETY: the producer says that the array has this schema; that is what the C interface is.
         let data = unsafe { from_ffi(array, &self.schema) };
         let data = data.map_err(|error| PyTypeError::new_err(error.to_string()))?;
@@ -126,19 +167,26 @@ enum StringLayout {
     Small(StringArray),
     Large(LargeStringArray),
     View(StringViewArray),
-    Dictionary { keys: Vec<usize>, nulls: ArrayRef, values: Strings },
+    Dictionary {
+        keys: Vec<usize>,
+        nulls: ArrayRef,
+        values: Strings,
+    },
+    /// As many rows without a text, as of an empty column.
+    Nothing(usize),
 }
 
 impl Strings {
     /// The strings of an array; an error that says what it has instead.
-    pub(crate) fn of(array: &ArrayRef) -> PyResult<Strings> {
+    pub(crate) fn new(array: &ArrayRef) -> PyResult<Strings> {
         Ok(Strings(Arc::new(match array.data_type() {
             DataType::Utf8 => StringLayout::Small(array.as_string().clone()),
             DataType::LargeUtf8 => StringLayout::Large(array.as_string().clone()),
             DataType::Utf8View => StringLayout::View(array.as_string_view().clone()),
+            DataType::Null => StringLayout::Nothing(array.len()),
             DataType::Dictionary(..) => {
                 let dictionary = array.as_any_dictionary();
-                let values = Strings::of(dictionary.values())?;
+                let values = Strings::new(dictionary.values())?;
                 let keys = if values.len() == 0 { vec![0; array.len()] } else { dictionary.normalized_keys() };
                 StringLayout::Dictionary { keys, nulls: Arc::clone(array), values }
             }
@@ -152,6 +200,7 @@ impl Strings {
             StringLayout::Large(array) => array.len(),
             StringLayout::View(array) => array.len(),
             StringLayout::Dictionary { keys, .. } => keys.len(),
+            StringLayout::Nothing(rows) => *rows,
         }
     }
 
@@ -168,43 +217,107 @@ impl Strings {
                     None
                 }
             }
+            StringLayout::Nothing(_) => None,
         }
     }
 }
 
-/// The number in a row of an array; `None` if there is none or the array has no numbers.
-pub(crate) fn number(array: &ArrayRef, row: usize) -> Option<f64> {
-    if !array.is_valid(row) {
-        return None;
+/// A column of a table.
+#[derive(Debug, Clone)]
+pub(crate) enum Column {
+    Texts(Strings),
+    /// Numbers, or what the library cannot read.
+    Values(ArrayRef),
+    /// Texts, up to the row that has something else.
+    Refused(Strings, usize, String),
+    /// The places of rows, from this one on.
+    Places(u64),
+}
+
+/// A column that is built from cells of Python.
+#[derive(Default)]
+pub(crate) struct CellsBuilder {
+    texts: LargeStringBuilder,
+    /// The first row that has neither a text nor a number, and what it has.
+    refused: Option<(usize, String)>,
+}
+
+impl CellsBuilder {
+    /// Appends a cell.
+    pub(crate) fn push(&mut self, text: Option<&str>) {
+        self.texts.append_option(text);
     }
+
+    /// Appends a cell that is an error for the reader of this column.
+    pub(crate) fn refuse(&mut self, found: String) {
+        self.refused.get_or_insert((self.texts.len(), found));
+        self.texts.append_null();
+    }
+
+    pub(crate) fn finish(mut self) -> Column {
+        let texts = Strings(Arc::new(StringLayout::Large(self.texts.finish())));
+        match self.refused {
+            None => Column::Texts(texts),
+            Some((row, found)) => Column::Refused(texts, row, found),
+        }
+    }
+}
+
+impl Column {
+    pub(crate) fn new(array: &ArrayRef) -> Column {
+        Strings::new(array).map_or_else(|_| Column::Values(Arc::clone(array)), Column::Texts)
+    }
+
+    /// Passes on what is in a row, as a file has it; nothing if there is none.
+    ///
+    /// # Errors
+    /// What a row has that is neither a text nor a number.
+    pub(crate) fn read(&self, row: usize, pass: &mut dyn FnMut(&str)) -> Result<(), String> {
+        let text = match self {
+            Column::Refused(_, first, found) if *first == row => return Err(found.clone()),
+            Column::Texts(texts) | Column::Refused(texts, ..) => {
+                texts.get(row).into_iter().for_each(pass);
+                return Ok(());
+            }
+            Column::Places(first) => (first + row as u64).to_string(),
+            Column::Values(array) if !array.is_valid(row) => return Ok(()),
+            Column::Values(array) => number(array, row).ok_or_else(|| format!("Arrow's {}", array.data_type()))?,
+        };
+        pass(&text);
+        Ok(())
+    }
+}
+
+/// Returns the number in a row of an array as text; `None` if the array has no numbers.
+fn number(array: &ArrayRef, row: usize) -> Option<String> {
     macro_rules! primitive {
         ($kind:ty) => {
-            array.as_primitive::<$kind>().value(row)
+            array.as_primitive::<$kind>().value(row).to_string()
         };
     }
     macro_rules! decimal {
         ($kind:ty) => {
-            array.as_primitive::<$kind>().value_as_string(row).parse().ok()
+            plain_decimal(&array.as_primitive::<$kind>().value_as_string(row)).to_owned()
         };
     }
     Some(match array.data_type() {
         DataType::Float64 => primitive!(Float64Type),
-        DataType::Float32 => f64::from(primitive!(Float32Type)),
-        DataType::Float16 => f64::from(primitive!(Float16Type)),
-        DataType::Int64 => primitive!(Int64Type) as f64,
-        DataType::Int32 => f64::from(primitive!(Int32Type)),
-        DataType::Int16 => f64::from(primitive!(Int16Type)),
-        DataType::Int8 => f64::from(primitive!(Int8Type)),
-        DataType::UInt64 => primitive!(UInt64Type) as f64,
-        DataType::UInt32 => f64::from(primitive!(UInt32Type)),
-        DataType::UInt16 => f64::from(primitive!(UInt16Type)),
-        DataType::UInt8 => f64::from(primitive!(UInt8Type)),
-        // Sums of DuckDB have them. The text of a decimal is exact, so this is the nearest number.
-        DataType::Decimal32(..) => return decimal!(Decimal32Type),
-        DataType::Decimal64(..) => return decimal!(Decimal64Type),
-        DataType::Decimal128(..) => return decimal!(Decimal128Type),
-        DataType::Decimal256(..) => return decimal!(Decimal256Type),
-        DataType::Boolean => f64::from(u8::from(array.as_boolean().value(row))),
+        DataType::Float32 => primitive!(Float32Type),
+        DataType::Float16 => primitive!(Float16Type),
+        DataType::Int64 => primitive!(Int64Type),
+        DataType::Int32 => primitive!(Int32Type),
+        DataType::Int16 => primitive!(Int16Type),
+        DataType::Int8 => primitive!(Int8Type),
+        DataType::UInt64 => primitive!(UInt64Type),
+        DataType::UInt32 => primitive!(UInt32Type),
+        DataType::UInt16 => primitive!(UInt16Type),
+        DataType::UInt8 => primitive!(UInt8Type),
+        // Sums of DuckDB have them.
+        DataType::Decimal32(..) => decimal!(Decimal32Type),
+        DataType::Decimal64(..) => decimal!(Decimal64Type),
+        DataType::Decimal128(..) => decimal!(Decimal128Type),
+        DataType::Decimal256(..) => decimal!(Decimal256Type),
+        DataType::Boolean => array.as_boolean().value(row).to_string(),
         _ => return None,
     })
 }

@@ -1,24 +1,29 @@
-//! Training on other threads while the calling thread serves it: it pulls pairs from Python's iterators, calls Python's
+//! Work on other threads while the calling thread serves it: it pulls rows from Python's iterators, calls Python's
 //! callbacks, and looks for Ctrl-C, which Python tells only the first thread.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use clickvec_tables::table::MemoryTable;
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::clicks::{Pair, Pairs};
+use crate::table::{Batch, BatchRows, Source};
 use crate::work::{self, Failed};
 
 /// How often the calling thread looks for Ctrl-C.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The shortest time between two events of progress within a step, so that telling them costs nothing.
+pub(crate) const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// What the work asks of the calling thread.
 enum Request {
-    /// More pairs; none are left if the answer is empty.
-    Pairs(Sender<Vec<Pair>>),
+    /// More rows; `None` if none are left.
+    Rows(Sender<Option<Batch>>),
     /// To tell Python of an event, and to say when that is done.
     Tell(Value, Sender<()>),
 }
@@ -30,13 +35,19 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The next pairs; empty at the end, and when the work should stop.
-    pub(crate) fn pairs(&self) -> Vec<Pair> {
-        let (answer, answered) = channel();
-        if self.is_stopped() || self.requests.send(Request::Pairs(answer)).is_err() {
-            return Vec::new();
-        }
-        answered.recv().unwrap_or_default()
+    /// Returns the table whose rows the calling thread pulls. It can be read once.
+    pub(crate) fn table(&self, name: &str, names: Vec<String>) -> MemoryTable {
+        let (requests, stop) = (self.requests.clone(), self.stop);
+        let next = move || {
+            let (answer, answered) = channel();
+            let stopped = || clickvec_tables::Error::interrupted();
+            if stop.load(Ordering::Relaxed) || requests.send(Request::Rows(answer)).is_err() {
+                return Err(stopped());
+            }
+            // Fails if an iterator raised an exception.
+            answered.recv().map_err(|_| stopped())
+        };
+        MemoryTable::once(name, Box::new(BatchRows::new(names.into(), next)))
     }
 
     /// Tells Python of an event.
@@ -48,19 +59,63 @@ impl Caller {
         }
     }
 
+    /// Makes a warning of Python.
+    pub(crate) fn warn(&self, text: String) {
+        self.tell(json!({"event": "warning", "text": text}));
+    }
+
+    /// Returns what tells Python now and then how far a step is.
+    pub(crate) fn progress(&self, step: &'static str, unit: &'static str, of: Option<u64>) -> Steps<'_> {
+        Steps { caller: self, step, unit, of, told: Instant::now() }
+    }
+
+    /// Unwinds if the work should stop: a way out of work that can be watched, but not told to stop.
+    pub(crate) fn unwind_if_stopped(&self) {
+        if self.is_stopped() {
+            std::panic::resume_unwind(Box::new("interrupted"));
+        }
+    }
+
     /// Whether the work should stop: Ctrl-C was pressed, or an iterator or a callback raised an exception.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// Does `work` on all threads. `pairs` are what it learns from; `tell` gets every event.
+/// How far a step of the work is.
+pub(crate) struct Steps<'c> {
+    caller: &'c Caller,
+    step: &'static str,
+    unit: &'static str,
+    of: Option<u64>,
+    told: Instant,
+}
+
+impl Steps<'_> {
+    /// [`Steps::at`] of so many steps in all.
+    pub(crate) fn at_of(&mut self, done: u64, of: u64) -> ControlFlow<()> {
+        self.of = Some(of);
+        self.at(done)
+    }
+
+    /// Tells it, unless that was just told. Breaks if the work should stop.
+    pub(crate) fn at(&mut self, done: u64) -> ControlFlow<()> {
+        if self.told.elapsed() >= TOLD_EVERY {
+            self.told = Instant::now();
+            let Steps { step, unit, of, .. } = self;
+            self.caller.tell(json!({"event": "progress", "step": step, "unit": unit, "done": done, "of": of}));
+        }
+        if self.caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Does `work` on all threads. `rows` are what it pulls; `tell` gets every event.
 ///
 /// # Errors
 /// What Python raised, Ctrl-C included. Then the work has stopped.
 pub(crate) fn serve<T: Send>(
     py: Python<'_>,
-    mut pairs: Option<Pairs<'_>>,
+    mut rows: Option<Source<'_>>,
     tell: &dyn Fn(&Value) -> PyResult<()>,
     work: impl FnOnce(Caller) -> T + Send,
 ) -> PyResult<T> {
@@ -75,7 +130,7 @@ pub(crate) fn serve<T: Send>(
         let worker = scope.spawn(|| work::on_threads(move || work(caller)));
         while let Some(request) = next(py, &received) {
             let served = match request {
-                Ok(Request::Pairs(answer)) => match pairs.as_mut().map_or(Ok(Vec::new()), Pairs::pull) {
+                Ok(Request::Rows(answer)) => match rows.as_mut().map_or(Ok(None), Source::pull) {
                     Ok(found) => {
                         let _ = answer.send(found);
                         py.check_signals()
@@ -105,7 +160,7 @@ pub(crate) fn serve<T: Send>(
 
 /// The next request; `None` when the work has ended.
 fn next(py: Python<'_>, received: &Mutex<Receiver<Request>>) -> Option<Result<Request, RecvTimeoutError>> {
-    match py.detach(|| received.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK_AGAIN)) {
+    match py.detach(|| received.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_INTERVAL)) {
         Err(RecvTimeoutError::Disconnected) => None,
         other => Some(other),
     }

@@ -35,7 +35,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 }
 
 /// Returns what serializes without errors, such as what the library reports.
-pub(crate) fn of(value: &impl Serialize) -> Value {
+pub(crate) fn value(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 

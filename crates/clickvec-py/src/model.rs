@@ -1,22 +1,19 @@
 //! A trained model.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clickvec::model::{Embedder, Side};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::texts::Texts;
 use crate::{error, explain, json, work};
 
-/// The texts that are encoded before the first look for Ctrl-C. Twice as many follow, and so on, while they take less than
-/// [`LOOK_AGAIN`]: what is large keeps all threads busy.
-const AT_FIRST: usize = 1 << 11;
-/// The most texts that are encoded between two looks.
-const AT_MOST: usize = 1 << 17;
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// The texts that are encoded before the first look for Ctrl-C, and the most between two looks.
+const PART: (usize, usize) = (1 << 11, 1 << 17);
 /// The calling thread encodes up to this many texts by itself.
 const FEW: usize = 32;
 
@@ -41,20 +38,18 @@ impl Model {
             return work::alone(py, || embedder.embed(&texts));
         }
         let mut vectors = Vec::with_capacity(texts.len() * embedder.dimension());
-        let (mut rest, mut size, mut of_part) = (&texts[..], AT_FIRST, Vec::new());
-        while !rest.is_empty() {
-            let (part, later) = rest.split_at(size.min(rest.len()));
-            let begun = Instant::now();
-            work::short(py, || {
-                embedder.embed_into(part, &mut of_part);
-                vectors.extend_from_slice(&of_part);
-            })?;
-            py.check_signals()?;
-            if begun.elapsed() < LOOK_AGAIN {
-                size = (2 * size).min(AT_MOST);
-            }
-            rest = later;
-        }
+        let mut encoded = Vec::new();
+        let Ok(()) = work::in_parts(
+            py,
+            &texts,
+            PART,
+            |part| {
+                embedder.embed_into(part, &mut encoded);
+                vectors.extend_from_slice(&encoded);
+                Ok::<_, Infallible>(())
+            },
+            |()| (),
+        )?;
         Ok(vectors)
     }
 }
@@ -63,8 +58,8 @@ impl Model {
 pub(crate) fn side(name: &str) -> PyResult<Side> {
     match name {
         "query" => Ok(Side::Query),
-        "document" => Ok(Side::Title),
-        other => Err(error::invalid(format!("expected `query` or `document`, found `{other}`"))),
+        "title" => Ok(Side::Title),
+        other => Err(error::invalid(format!("expected `query` or `title`, found `{other}`"))),
     }
 }
 
@@ -74,6 +69,17 @@ impl Model {
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
         let model = work::short(py, || clickvec::model::Model::load(&path))?;
         Ok(Model::new(model.map_err(|fault| error::raise(py, &fault))?))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Model> {
+        let model = work::short(py, || clickvec::model::Model::from_bytes(data))?;
+        Ok(Model::new(model.map_err(|fault| error::raise(py, &fault))?))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = work::short(py, || self.inner.to_bytes())?.map_err(|fault| error::raise(py, &fault))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -117,7 +123,7 @@ impl Model {
             Side::Query => &self.queries,
             Side::Title => &self.documents,
         };
-        let texts = Texts::of(texts)?;
+        let texts = Texts::extract(texts)?;
         let vectors = self.vectors(py, &texts, embedder)?;
         let rows = vectors.len() / embedder.dimension();
         let flat = PyArray1::from_vec(py, vectors);

@@ -1,4 +1,4 @@
-//! Rankers: the systems of the papers' tables, and fusions of them.
+//! Rankers: the systems of the papers' tables.
 
 use clickvec::tables::Titles;
 use std::path::PathBuf;
@@ -6,17 +6,16 @@ use std::sync::Arc;
 
 use clickvec::train::Weighting;
 use clickvec_eval::ranker::Candidates;
-use clickvec_eval::ranker::{
-    self, FileKind, FusionMethod, Neural, RECIPROCAL_RANK_K, RankerSpec, Resources, Stage, System, SystemRanker, Values,
-};
+use clickvec_eval::ranker::{self, FileKind, Neural, RankerSpec, Resources, Stage, System, SystemRanker, Values};
 use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec_lab::SYSTEMS;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::bridge::{Caller, serve};
 use crate::model::Model;
 use crate::scorer::Scorer;
 use crate::texts::{Texts, kind};
@@ -118,17 +117,31 @@ impl Files {
 
     /// How counts of clicks become weights.
     pub(crate) fn weighting(&self) -> PyResult<Weighting> {
-        let name = &self.weighting;
-        serde_json::from_value(json!(name))
-            .map_err(|_| error::invalid(format!("expected a weighting of log, linear, none or binary, found `{name}`")))
+        weighting(&self.weighting)
+    }
+}
+
+/// How counts of clicks become weights, by its name.
+pub(crate) fn weighting(name: &str) -> PyResult<Weighting> {
+    serde_json::from_value(json!(name))
+        .map_err(|_| error::invalid(format!("expected a weighting of log, linear, none or binary, found `{name}`")))
+}
+
+/// Tells how far the training of a system is, and unwinds if it should stop.
+pub(crate) fn trained<'c>(caller: &'c Caller, system: &'static str) -> impl FnMut(ranker::Progress) + 'c {
+    let mut progress = caller.progress(system, "steps", None);
+    move |ranker::Progress { done, of, .. }| {
+        let _ = progress.at_of(done, of);
+        caller.unwind_if_stopped();
     }
 }
 
 /// Trains the ranker of a spec, such as `bm25:k1=1.2`.
 #[pyfunction]
-pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult<Ranker> {
+pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files, tell: &Bound<'_, PyAny>) -> PyResult<Ranker> {
     let weighting = files.weighting()?;
-    let trained = work::long(py, || -> clickvec::Result<TrainedSystem> {
+    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
+    let trained = serve(py, None, &tell, |caller| -> clickvec::Result<TrainedSystem> {
         let spec: RankerSpec = spec.parse()?;
         let system = System::named(&spec.name, &SYSTEMS)?;
         let values = system.values(&spec)?;
@@ -138,11 +151,11 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
             field: &files.field,
             weighting,
         };
-        let read = read_corpus(&of, &[])?;
+        let read = read_corpus(&of, None)?;
         let ranker = system.train(
             &values,
             &Resources { corpus: &read.corpus, files: &files.ranker_files(&spec) },
-            &mut |_| (),
+            &mut trained(&caller, system.name),
         )?;
         Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
     })?;
@@ -151,67 +164,16 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files) -> PyResult
     Ok(Ranker { scorer, system: Some(trained) })
 }
 
-/// The ranker in a file: a model, a trained ranker, or a fusion.
+/// The ranker in a file: a model or a trained ranker.
 #[pyfunction]
 pub(crate) fn load_ranker(py: Python<'_>, path: PathBuf) -> PyResult<(Ranker, &'static str)> {
-    let loaded = work::short(py, || Ok((ranker::load_with(&path, &SYSTEMS)?, FileKind::of(&path)?)))?;
+    let loaded = work::short(py, || Ok((ranker::load_with(&path, &SYSTEMS)?, FileKind::read(&path)?)))?;
     let (inner, kind) = loaded.map_err(|fault| error::raise(py, &fault))?;
     let kind = match kind {
         FileKind::Model => "model",
         FileKind::Ranker => "ranker",
-        FileKind::Fusion => "fusion",
     };
     Ok((Ranker { scorer: Scorer::Native(Arc::from(inner)), system: None }, kind))
-}
-
-/// The fusion of several rankers, each with its weight.
-#[pyfunction]
-pub(crate) fn fuse(
-    members: Vec<Bound<'_, PyAny>>,
-    weights: Vec<f64>,
-    method_name: &str,
-    k: Option<f64>,
-) -> PyResult<Ranker> {
-    let method = method(method_name, k)?;
-    if members.len() != weights.len() {
-        let what = format!("expected a weight for each of {} members, found {}", members.len(), weights.len());
-        return Err(error::invalid(what));
-    }
-    let members: Vec<Scorer> = members.iter().map(scorer_of).collect::<PyResult<_>>()?;
-    let members = members.into_iter().zip(checked(&weights)?).collect();
-    Ok(Ranker { scorer: Scorer::fusion(format!("fusion:{method_name}"), members, method), system: None })
-}
-
-/// The method of fusion with this name.
-pub(crate) fn method(name: &str, k: Option<f64>) -> PyResult<FusionMethod> {
-    let wrong = |what: String| Err(error::invalid(what));
-    match (name, k) {
-        ("reciprocal-rank" | "rrf", k) => match k.unwrap_or(RECIPROCAL_RANK_K) {
-            k if k.is_finite() && k > -1.0 => Ok(FusionMethod::ReciprocalRank { k }),
-            k => wrong(format!("expected a k above -1, found {k}")),
-        },
-        (_, Some(_)) => wrong("k belongs to the method reciprocal-rank; leave it out".to_owned()),
-        ("linear", None) => Ok(FusionMethod::Linear),
-        ("min-max" | "sum", None) => Ok(FusionMethod::MinMax),
-        ("z-score", None) => Ok(FusionMethod::ZScore),
-        (other, None) => {
-            wrong(format!("expected the method linear, min-max, z-score or reciprocal-rank, found `{other}`"))
-        }
-    }
-}
-
-/// Weights scaled so that their sum is 1, as the program scales them.
-pub(crate) fn checked(weights: &[f64]) -> PyResult<Vec<f64>> {
-    if let Some(weight) = weights.iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
-        return Err(error::invalid(format!("expected weights of 0 or more, found {weight}")));
-    }
-    let largest = weights.iter().copied().fold(0.0, f64::max);
-    if largest == 0.0 {
-        return Err(error::invalid("expected a weight above 0, found none"));
-    }
-    // By the largest first, because the sum of large weights may overflow.
-    let sum: f64 = weights.iter().map(|weight| weight / largest).sum();
-    Ok(weights.iter().map(|weight| weight / largest / sum).collect())
 }
 
 #[pymethods]
@@ -238,7 +200,7 @@ impl Ranker {
         query: &str,
         titles: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let titles = Texts::of(titles)?;
+        let titles = Texts::extract(titles)?;
         let titles = titles.all();
         let titles: Vec<&str> = titles.iter().map(AsRef::as_ref).collect();
         Ok(PyArray1::from_vec(py, self.scorer.score(py, query, &titles)?))
@@ -247,10 +209,7 @@ impl Ranker {
     /// Writes the ranker to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let Some(TrainedSystem { system, values, ranker }) = &self.system else {
-            return Err(error::told(
-                py,
-                "expected a trained ranker to save, found a fusion, a function or one from a file",
-            ));
+            return Err(error::told(py, "expected a trained ranker to save, found a function or one from a file"));
         };
         work::short(py, || system.save(&path, values, &*ranker.0))?.map_err(|fault| error::raise(py, &fault))
     }

@@ -1,11 +1,12 @@
-//! What scores titles: a ranker of the library, a function of Python, or a fusion with such a function among its members.
+//! What scores titles: a ranker of the library or a function of Python.
 //!
 //! The library scores queries on all threads, in any order. A function of Python is called on the calling thread, query by
 //! query and in order: it may keep a state, and what it raises ends the work.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use clickvec_eval::ranker::{self, Fusion, FusionMethod};
+use clickvec_eval::ranker;
 use clickvec_eval::{self as eval, Judgments, Scores};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -14,6 +15,9 @@ use pyo3::types::PyList;
 use crate::texts::kind;
 use crate::{error, work};
 
+/// The queries that are scored before the first look for Ctrl-C, and the most between two looks.
+const PART: (usize, usize) = (32, 1 << 13);
+
 /// What scores titles.
 #[derive(Clone)]
 pub(crate) enum Scorer {
@@ -21,36 +25,14 @@ pub(crate) enum Scorer {
     Native(Arc<dyn ranker::Ranker>),
     /// A function of a query and a list of titles.
     Function(Arc<Py<PyAny>>),
-    /// A fusion that calls Python.
-    Fusion(Arc<Fused>),
-}
-
-/// Scorers, at least one of which calls Python, with a weight each.
-pub(crate) struct Fused {
-    name: String,
-    members: Vec<(Scorer, f64)>,
-    method: FusionMethod,
 }
 
 impl Scorer {
-    /// The fusion of `members`, each with its weight.
-    pub(crate) fn fusion(name: String, members: Vec<(Scorer, f64)>, method: FusionMethod) -> Scorer {
-        let native = |(scorer, weight): &(Scorer, f64)| match scorer {
-            Scorer::Native(ranker) => Some((Arc::clone(ranker), *weight)),
-            Scorer::Function(_) | Scorer::Fusion(_) => None,
-        };
-        match members.iter().map(native).collect::<Option<Vec<_>>>() {
-            Some(members) => Scorer::Native(Arc::new(Fusion::new(name, members, method))),
-            None => Scorer::Fusion(Arc::new(Fused { name, members, method })),
-        }
-    }
-
     /// The name in tables.
     pub(crate) fn name(&self) -> &str {
         match self {
             Scorer::Native(ranker) => ranker.name(),
             Scorer::Function(_) => "function",
-            Scorer::Fusion(fused) => &fused.name,
         }
     }
 
@@ -62,15 +44,6 @@ impl Scorer {
         match self {
             Scorer::Native(ranker) => work::long(py, || ranker.score(query, titles)),
             Scorer::Function(function) => call(function.bind(py), query, titles),
-            Scorer::Fusion(fused) => {
-                let mut scores = Vec::with_capacity(fused.members.len());
-                for (member, _) in &fused.members {
-                    scores.push(member.score(py, query, titles)?);
-                }
-                let scores: Vec<&[f64]> = scores.iter().map(Vec::as_slice).collect();
-                let weights: Vec<f64> = fused.members.iter().map(|(_, weight)| *weight).collect();
-                Ok(ranker::fuse(&scores, &weights, fused.method))
-            }
         }
     }
 
@@ -79,10 +52,20 @@ impl Scorer {
     /// # Errors
     /// What Python raised first; no query after that is scored.
     pub(crate) fn score_all(&self, py: Python<'_>, judgments: &Judgments) -> PyResult<Scores> {
-        if let Scorer::Native(ranker) = self {
-            return work::long(py, || eval::score(&**ranker, judgments));
-        }
         let mut scores = Scores::with_capacity(judgments.queries.len());
+        if let Scorer::Native(ranker) = self {
+            let Ok(()) = work::in_parts(
+                py,
+                &judgments.queries,
+                PART,
+                |part| {
+                    scores.extend(eval::score_queries(&**ranker, part));
+                    Ok::<_, Infallible>(())
+                },
+                |()| (),
+            )?;
+            return Ok(scores);
+        }
         for query in &judgments.queries {
             let titles: Vec<&str> = query.titles.iter().map(|title| title.text.as_str()).collect();
             scores.push(self.score(py, &query.text, &titles)?);

@@ -29,7 +29,7 @@ impl AsRef<str> for Text<'_> {
 
 impl Texts {
     /// The texts of an object. Whatever is not a string is an error that says where it is.
-    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Texts> {
+    pub(crate) fn extract(object: &Bound<'_, PyAny>) -> PyResult<Texts> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Texts::One(backed(text)?));
         }
@@ -39,11 +39,11 @@ impl Texts {
         {
             return Err(PyTypeError::new_err(format!("expected a text or texts, found {}", kind(object))));
         }
-        if let Some(mut arrays) = Arrays::of(object)? {
+        if let Some(mut arrays) = Arrays::extract(object)? {
             let mut columns = Vec::new();
             let mut first = 0;
             while let Some(array) = arrays.next()? {
-                let strings = Strings::of(&array)?;
+                let strings = Strings::new(&array)?;
                 if let Some(row) = (0..strings.len()).find(|&row| strings.get(row).is_none()) {
                     return Err(PyTypeError::new_err(format!("text {}: expected a text, found null", first + row)));
                 }

@@ -2,26 +2,24 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clickvec::tables::Titles;
 use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Overrides, Teacher, TrainConfig};
 use clickvec_eval::training::{Progress, Trained, Training};
 use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec_tables::ErrorKind;
+use clickvec_tables::table::MemoryTable;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
-use crate::bridge::{Caller, serve};
-use crate::clicks::{Pair, Pairs};
+use crate::bridge::{Caller, TOLD_EVERY, serve};
 use crate::model::Model;
+use crate::table::{Shape, Source};
 use crate::texts::Texts;
 use crate::{error, json};
-
-/// The shortest time between two events of progress within an epoch, so that telling them costs nothing.
-const TOLD_EVERY: Duration = Duration::from_millis(100);
 
 /// Where clicks come from.
 #[derive(FromPyObject)]
@@ -29,7 +27,7 @@ pub(crate) enum Clicks<'py> {
     /// A table on disk.
     #[pyo3(transparent)]
     Path(PathBuf),
-    /// An iterator or a table of Arrow.
+    /// A table or rows.
     #[pyo3(transparent)]
     Object(Bound<'py, PyAny>),
 }
@@ -90,12 +88,12 @@ pub(crate) fn train(
     let mut overrides = Overrides::default();
     overrides.set("", serde_json::from_str(settings).map_err(|fault| error::told(py, &fault.to_string()))?);
     let config = inputs.settings(&overrides).map_err(|fault| error::raise(py, &fault))?;
-    let (file, pairs) = match clicks {
+    let (file, rows) = match clicks {
         None => (scored.clone(), None),
         Some(Clicks::Path(path)) => (Some(path), None),
-        Some(Clicks::Object(object)) => (None, Some(Pairs::of(&object, &config.field, config.weighting)?)),
+        Some(Clicks::Object(object)) => (None, Some(Source::extract(&object, Shape::clicks(&config.field))?)),
     };
-    let from_python = pairs.is_some();
+    let names = rows.as_ref().map(|rows| rows.names.clone());
     let teachers = teachers.iter().map(vectors).collect::<PyResult<Vec<_>>>()?;
     let tell = |event: &Value| -> PyResult<()> {
         let event = json::to_python(py, event)?;
@@ -106,7 +104,7 @@ pub(crate) fn train(
         config,
         file,
         is_scored: scored.is_some(),
-        from_python,
+        names,
         titles,
         init: init.map(|model| &*model.inner),
         teachers,
@@ -116,7 +114,7 @@ pub(crate) fn train(
         resume,
         scratch,
     };
-    match serve(py, pairs, &tell, move |caller| run.work(&caller))? {
+    match serve(py, rows, &tell, move |caller| run.work(&caller))? {
         Ok(Some(model)) => Ok(Model::new(model)),
         Ok(None) => Err(error::told(py, "interrupted")),
         Err(error) => Err(error::raise(py, &error)),
@@ -128,7 +126,7 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
     Ok(match source {
         TeacherSource::File(path) => Vectors::File(path.clone()),
         TeacherSource::Vectors(texts, array) => {
-            let texts: Vec<String> = Texts::of(texts)?.all().iter().map(|text| text.as_ref().to_owned()).collect();
+            let texts: Vec<String> = Texts::extract(texts)?.all().iter().map(|text| text.as_ref().to_owned()).collect();
             let [rows, dimension] = *array.shape() else { unreachable!("it has two dimensions") };
             if rows != texts.len() {
                 let what = format!("expected a vector for each of the teacher's {} texts, found {rows}", texts.len());
@@ -145,7 +143,8 @@ struct Run<'a> {
     file: Option<PathBuf>,
     /// Whether the file has a teacher's scores instead of clicks.
     is_scored: bool,
-    from_python: bool,
+    /// The names of the columns of clicks that come from Python.
+    names: Option<Vec<String>>,
     titles: Vec<PathBuf>,
     init: Option<&'a clickvec::model::Model>,
     teachers: Vec<Vectors>,
@@ -169,7 +168,7 @@ impl Run<'_> {
             };
             if is_due {
                 told = Instant::now();
-                caller.tell(json::of(&progress));
+                caller.tell(json::value(&progress));
             }
             if caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
@@ -190,10 +189,10 @@ impl Run<'_> {
             inputs: &self.read(),
             ..Training::new(&self.config)
         };
-        let clicks = match &self.file {
+        let table = self.names.as_ref().map(|names| caller.table("clicks", names.clone()));
+        let clicks = match self.file.as_deref().or(table.as_ref().map(MemoryTable::path)) {
             Some(path) if self.is_scored => ClickSource::file(path).scored(),
             Some(path) => ClickSource::file(path),
-            None if self.from_python => ClickSource::marked(pulled(caller).map(Ok::<_, std::convert::Infallible>)),
             None => ClickSource::none(),
         };
         Ok(match (training.run(clicks, &mut on_progress)?, &self.output) {
@@ -241,9 +240,4 @@ impl Run<'_> {
         });
         self.file.iter().chain(&self.titles).chain(validation).chain(teachers).cloned().collect()
     }
-}
-
-/// Returns the pairs that the calling thread pulls from Python.
-fn pulled(caller: &Caller) -> impl Iterator<Item = Pair> + '_ {
-    std::iter::from_fn(|| Some(caller.pairs()).filter(|pairs| !pairs.is_empty())).flatten()
 }

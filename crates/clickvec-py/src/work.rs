@@ -5,6 +5,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -70,6 +71,38 @@ pub(crate) fn short<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) ->
         on_threads(work)
     });
     result(py, done)
+}
+
+/// How long work may take between two looks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// [`short`] work on parts of `items`, in order, with a look for Ctrl-C after each. The first part has `first` items; the next is
+/// larger, up to `most`, while that takes little time, because what is large keeps all threads busy. `done` gets each
+/// result, on this thread, which has the interpreter's lock.
+pub(crate) fn in_parts<T: Sync, R: Send, E: Send>(
+    py: Python<'_>,
+    items: &[T],
+    (first, most): (usize, usize),
+    mut work: impl FnMut(&[T]) -> Result<R, E> + Send,
+    mut done: impl FnMut(R),
+) -> PyResult<Result<(), E>> {
+    let (mut rest, mut size) = (items, first);
+    while !rest.is_empty() {
+        let (part, later) = rest.split_at(size.min(rest.len()));
+        let begun = Instant::now();
+        match short(py, || work(part))? {
+            Ok(result) => done(result),
+            Err(error) => return Ok(Err(error)),
+        }
+        py.check_signals()?;
+        match begun.elapsed() {
+            time if time < SIGNAL_INTERVAL => size = (2 * size).min(most),
+            time if time > 2 * SIGNAL_INTERVAL => size = (size / 2).max(1),
+            _ => {}
+        }
+        rest = later;
+    }
+    Ok(Ok(()))
 }
 
 /// [`short`] for work that stays on this thread.

@@ -52,7 +52,7 @@ def raw_log(tmp_path_factory):
     """A raw log of invented searches with positions, users, a robot and what logs have instead of users; and its folder, in
     which there is also a table of the titles."""
     folder = tmp_path_factory.mktemp("raw")
-    clickvec.simulate(folder / "world", set={"pairs": 6000, "titles": 500, "judged": 5, "validation": 5, "impressions": True, "seed": 5})
+    clickvec.simulate(folder / "world", settings={"pairs": 6000, "titles": 500, "judged": 5, "validation": 5, "impressions": True, "seed": 5})
     (folder / "titles.tsv").write_bytes((folder / "world" / "titles.tsv").read_bytes())
     lines = (folder / "world" / "log.tsv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split("\t")

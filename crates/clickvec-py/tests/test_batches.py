@@ -29,7 +29,7 @@ def numbers(column, precision, dimension):
 @pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
 def test_batches_have_the_vectors_of_the_model(model, titles, precision):
     ids, texts = zip(*titles, strict=True)
-    expected = model.encode_document(list(texts), precision=precision)
+    expected = model.encode_title(list(texts), precision=precision)
     table = arrow.table({"id": ids, "title": texts})
     batches = list(encode_batches(table.to_batches(max_chunksize=37), model.path, precision=precision))
     assert len(batches) > 1 and all(isinstance(batch, arrow.RecordBatch) for batch in batches)
@@ -39,7 +39,7 @@ def test_batches_have_the_vectors_of_the_model(model, titles, precision):
     for batch in batches:
         batch.validate(full=True)
     # A whole table, as Ray gives; one model for all threads; the other tower's name and another column.
-    again = encode_batch(table.rename_columns(["id", "query"]), model, "query", side="query", vector="v", precision=precision)
+    again = encode_batch(table.rename_columns(["id", "query"]), model, "query", tower="query", vector="v", precision=precision)
     expected = model.encode_query(list(texts), precision=precision)
     assert np.array_equal(numbers(again["v"], precision, model.dimension), expected)
     empty = encode_batch(table.slice(0, 0), model, precision=precision)
@@ -120,8 +120,8 @@ def test_duckdb_counts_as_the_program_does(program, raw_log, users):
 def test_duckdb_knows_every_name_of_nobody(tmp_path):
     duckdb = pytest.importorskip("duckdb")
     names = []
-    for file, constant in (("user.rs", "UNKNOWN"), ("text.rs", "NULLS")):
-        source = (SHOP.parents[1] / "crates" / "clickvec-logs" / "src" / file).read_text(encoding="utf-8")
+    for file, constant in (("clickvec-logs/src/user.rs", "UNKNOWN"), ("clickvec-tables/src/text.rs", "NULLS")):
+        source = (SHOP.parents[1] / "crates" / file).read_text(encoding="utf-8")
         names += ast.literal_eval(re.search(rf"const {constant}: \[&str; \d+\] = (\[.*?\]);", source, re.DOTALL)[1])
     assert len(names) > 40
     users = {f"nobody {number}": [name.upper(), "ann"] for number, name in enumerate([*names, "0.0", "[]", "{0-0}", "-7", "'guest'"])}
@@ -172,5 +172,5 @@ def test_the_examples_of_the_page(framework, model, titles, tmp_path):
         exec(code, {})
     found = arrow.parquet.read_table(tmp_path / "vectors")
     assert sorted(zip(found["id"].to_pylist(), found["title"].to_pylist(), strict=True)) == sorted(zip(ids, texts, strict=True))
-    expected = model.encode_document(found["title"].to_pylist(), precision="float16")
+    expected = model.encode_title(found["title"].to_pylist(), precision="float16")
     assert np.array_equal(numbers(found["vector"], "float16", model.dimension), expected)

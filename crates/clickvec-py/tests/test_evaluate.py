@@ -43,7 +43,7 @@ def theirs(program, *systems_and_options):
 def same(ours, expected):
     assert ours.systems == [system["name"] for system in expected["systems"]]
     for system in expected["systems"]:
-        means = {name: value for name, value in system.items() if name not in ("name", "fusion")}
+        means = {name: value for name, value in system.items() if name != "name"}
         assert ours.means[system["name"]] == means
     assert [vars(test) for test in ours.tests] == expected["tests"]
     assert len(ours.queries) == expected["queries"]
@@ -60,19 +60,6 @@ def test_the_program_finds_the_same(model, program, ptm, judged):
     same(clickvec.evaluate(in_memory, judged, titles=titles, clicks=clicks), expected)
 
 
-def test_fusions_of_the_program(model, program, ptm):
-    validation = SHOP / "validation.tsv"
-    expected = theirs(program, "bm25:k1=1.2", ptm, model.path, "--fusion", f"z-score:{validation}")
-    systems = ["bm25:k1=1.2", "ptm", model]
-    found = clickvec.evaluate(
-        systems, JUDGED, titles=TITLES, clicks=CLICKS, fusion="z-score", fusion_judged=validation
-    )
-    same(found, expected)
-    of_program = expected["systems"][-1]["fusion"]
-    assert found.fusions[0]["members"] == of_program["members"]
-    assert found.fusions[0]["fitted_on"] == of_program["fitted_on"]
-
-
 def test_each_query(model):
     result = clickvec.evaluate({"words": "bm25", "ours": model}, JUDGED)
     columns = result.columns()
@@ -81,12 +68,12 @@ def test_each_query(model):
     assert np.isclose(np.mean(of_words), result.means["words"]["ndcg@10"])
     scipy = pytest.importorskip("scipy.stats")
     of_ours = columns["ndcg@10"][len(result.queries) :]
-    assert np.isclose(result.test("ours", "words").p, scipy.ttest_rel(of_ours, of_words).pvalue, rtol=1e-9)
-    assert result.test("ours", "words").difference == -result.test("words", "ours").difference
+    assert np.isclose(result.t_test("ours", "words").p, scipy.ttest_rel(of_ours, of_words).pvalue, rtol=1e-9)
+    assert result.t_test("ours", "words").difference == -result.t_test("words", "ours").difference
     assert "NDCG@10" in str(result) and "<table>" in result._repr_html_()
     # Small p-values read as in the program.
     small = clickvec.evaluate({"words": "bm25", "none": lambda query, titles: range(len(titles))}, JUDGED)
-    assert small.test("none", "words").p < 0.0001
+    assert small.t_test("none", "words").p < 0.0001
     assert "p <0.0001" in str(small) and "<td>&lt;0.0001</td>" in small._repr_html_()
     pandas = pytest.importorskip("pandas")
     frame = result.per_query()
@@ -101,7 +88,7 @@ def test_functions_are_systems(model, judged):
     result = clickvec.evaluate([length, "bm25"], judged)
     assert set(result.systems) == {"length", "bm25"}
     cosine = clickvec.evaluate(
-        {"mine": lambda query, titles: model.similarity(model.encode_query(query), model.encode_document(titles))[0]},
+        {"mine": lambda query, titles: model.similarity(model.encode_query(query), model.encode_title(titles))[0]},
         judged,
     )
     assert np.isclose(cosine.means["mine"]["ndcg@10"], clickvec.evaluate([model], judged).means["shop"]["ndcg@10"])
@@ -120,7 +107,7 @@ def test_functions_are_systems(model, judged):
         clickvec.evaluate([lambda query, titles: [float("nan")] * len(titles)], judged)
 
 
-def test_functions_are_called_in_order_on_this_thread(model):
+def test_functions_are_called_in_order_on_this_thread():
     # Many queries: on all threads they would come in another order.
     rows = [(f"query {number}", title, 1) for number in range(2000) for title in ("red shoes", "a lamp")]
     seen, threads = [], set()
@@ -134,18 +121,9 @@ def test_functions_are_called_in_order_on_this_thread(model):
     expected = [f"query {number}" for number in range(2000)]
     result = clickvec.evaluate(["bm25", recorder], rows)
     assert seen == expected == result.queries and threads == {threading.get_ident()}
-    # The same in a fusion, in its own name and with weights that are fitted on other queries.
-    seen.clear()
-    clickvec.evaluate([rankers.Fusion([model, recorder])], rows)
-    assert seen == expected
-    seen.clear()
-    others = [(f"other {number}", title, 1) for number in range(20) for title in ("red shoes", "a lamp")]
-    clickvec.evaluate(["bm25", recorder], rows, fusion="min-max", fusion_judged=others)
-    assert seen == expected + [f"other {number}" for number in range(20)]
-    assert threads == {threading.get_ident()}
 
 
-def test_the_first_exception_ends_an_evaluation(model):
+def test_the_first_exception_ends_an_evaluation():
     rows = [(f"query {number}", "red shoes", 1) for number in range(2000)]
     seen = []
 
@@ -155,14 +133,9 @@ def test_the_first_exception_ends_an_evaluation(model):
             raise LookupError(query)
         return [1.0]
 
-    for system in (third, rankers.Fusion([model, third])):
-        seen.clear()
-        with pytest.raises(LookupError, match="query 2"):
-            clickvec.evaluate([system, "bm25"], rows)
-        assert seen == ["query 0", "query 1", "query 2"]
-    with pytest.raises(LookupError, match="query 9"):
-        seen[:] = ["", ""]
-        rankers.Fusion([third]).score("query 9", ["red shoes"])
+    with pytest.raises(LookupError, match="query 2"):
+        clickvec.evaluate([third, "bm25"], rows)
+    assert seen == ["query 0", "query 1", "query 2"]
 
 
 def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
@@ -195,10 +168,9 @@ def test_weighting_means_the_same_as_in_the_program(program, tmp_path):
         (3, JUDGED, TypeError, "expected a list or a dict of systems"),
         (["bm25"], "none.tsv", FileNotFoundError, "none.tsv"),
         (["bm25"], None, TypeError, "expected judged titles, found None"),
-        (["bm25"], [("a", "b", 11)], clickvec.Error, "^judged:2: .*11"),
-        (["bm25"], [("a", "b", float("nan"))], clickvec.Error, "judged: row 0"),
-        (["bm25"], [("a", None, 1)], TypeError, "judged: row 0: expected a text or a number, found NoneType"),
-        (["bm25"], [("a", "b")], clickvec.Error, "found 2 items"),
+        (["bm25"], [("a", "b", 11)], clickvec.Error, "^judged, row 1: .*11"),
+        (["bm25"], [("a", b"b", 1)], clickvec.Error, "^judged, row 1: expected texts or numbers in column `title`, found bytes"),
+        (["bm25"], [("a", "b")], clickvec.Error, "^judged, row 1: .*found 2 items"),
         (["none.safetensors"], JUDGED, FileNotFoundError, "none.safetensors"),
     ],
 )
@@ -244,6 +216,14 @@ def test_threads_share_a_ranker(titles):
     assert len(found) == 8 and all(np.array_equal(scores, expected) for scores in found)
 
 
+def test_progress_of_long_work_is_told():
+    events = []
+    clicks = [(f"sofa {number % 50} oak", f"oak sofa {number % 70}") for number in range(2000)]
+    rankers.Plsa(topics=20, iterations=300).fit([title for _, title in clicks], clicks, progress=events.append)
+    assert events and {(event["event"], event["step"], event["of"]) for event in events} == {("progress", "plsa", 300)}
+    assert [event["done"] for event in events] == sorted(event["done"] for event in events)
+
+
 def test_every_system_and_parameter_is_a_class():
     natives = {system["name"]: system for system in _clickvec.systems()}
     assert [system.name for system in rankers.SYSTEMS] == list(natives)
@@ -276,21 +256,6 @@ def test_every_ranker_scores(system, tmp_path, titles):
     path = tmp_path / "ranker.safetensors"
     ranker.save(path)
     assert np.allclose(rankers.load(path).score("desk lamp", ["a lamp for desks", "sofa"]), scores)
-
-
-def test_fusions(model):
-    texts = ["red oak table", "blue sofa", "oak"]
-    bm25 = rankers.Bm25().fit(texts)
-    both = rankers.Fusion([bm25, model, lambda query, titles: range(len(titles))], weights=[1, 1, 2])
-    assert both.score("oak", texts).argmax() == 2
-    with pytest.raises(ValueError, match="expected a weight for each of 1 members, found 2"):
-        rankers.Fusion([bm25], weights=[1, 2])
-    with pytest.raises(ValueError, match="expected weights of 0 or more, found -1"):
-        rankers.Fusion([bm25], weights=[-1])
-    with pytest.raises(ValueError, match="expected the method linear, min-max, z-score or reciprocal-rank, found `best`"):
-        rankers.Fusion([bm25], method="best")
-    with pytest.raises(clickvec.Error, match="expected a trained ranker to save"):
-        both.save("nowhere")
 
 
 def test_a_ranker_without_what_it_needs():

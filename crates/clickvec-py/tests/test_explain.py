@@ -9,7 +9,7 @@ import clickvec
 
 def test_words_and_score(model):
     why = model.explain("red <b>shoes</b>", "shoes & more")
-    score = model.similarity(model.encode_query("red <b>shoes</b>"), model.encode_document("shoes & more"))
+    score = model.similarity(model.encode_query("red <b>shoes</b>"), model.encode_title("shoes & more"))
     assert np.isclose(why.score, score[0, 0], atol=1e-6)
     assert [word.word for word in why.title_words] == ["shoes", "more"]
     assert np.isclose(sum(word.along for word in why.query_words), why.score, atol=1e-5)

@@ -18,9 +18,9 @@ QUERIES = ["lether couch", "desk lamp", "red shoes", "garden hose"]
 def export(program, model, tmp_path):
     """Exports the shop's titles; returns where to, and the report."""
 
-    def run(form, *more, name="out", titles=SHOP / "titles.tsv", index_model=model.path):
+    def run(form, *more, name="out", titles=SHOP / "titles.tsv", weights=()):
         output, index = tmp_path / name, tmp_path / f"{name}.index"
-        program("index", "--model", index_model, "--titles", titles, "--output", index)
+        program("index", "--model", model.path, "--titles", titles, "--output", index, *weights)
         report = json.loads(program("export", index, "--to", form, "--output", output, "--json", *more).stdout)
         assert report["dimension"] == model.dimension and report["model"] == model.fingerprint
         return output, report
@@ -31,13 +31,13 @@ def export(program, model, tmp_path):
 @pytest.fixture(scope="module")
 def best(model, titles):
     """The ids of the best ten titles for each query."""
-    found = clickvec.Searcher(model, titles).search_batch(QUERIES, 10, mode="vectors")
-    return [[title.id for title in answer] for answer in found]
+    found = clickvec.Index.encode(model, titles).search_batch(QUERIES, 10, mode="vectors")
+    return found.ids.tolist()
 
 
 def same(found, best, model, titles):
     """Equal up to titles with equal scores."""
-    vectors = dict(zip((id for id, _ in titles), model.encode_document([text for _, text in titles]), strict=True))
+    vectors = dict(zip((id for id, _ in titles), model.encode_title([text for _, text in titles]), strict=True))
     for query, ids, expected in zip(model.encode_query(QUERIES), found, best, strict=True):
         assert len(set(ids)) == 10
         scores = [[query @ vectors[id] for id in list] for list in (ids, expected)]
@@ -88,7 +88,7 @@ def test_parquet(export, model, titles, best):
     assert table.schema.field("vector").type == arrow.list_(table.schema.field("vector").type.value_field, 16)
     assert table.num_rows == report["rows"]
     vectors = np.stack(table["vector"].to_numpy())
-    assert np.array_equal(vectors, model.encode_document(table["title"]))
+    assert np.array_equal(vectors, model.encode_title(table["title"]))
     pandas = pytest.importorskip("pandas")
     assert np.array_equal(np.stack(pandas.read_parquet(output)["vector"]), vectors)
     polars = pytest.importorskip("polars")
@@ -189,12 +189,7 @@ def test_qdrants_engine(export, load, model, titles, best, tmp_path):
 
 
 def test_opensearch(export, load, model, program, tmp_path):
-    program(
-        "evaluate", "bm25:k1=0.5,b=0.4", model.path, "--judged", SHOP / "judged.tsv", "--titles", SHOP / "titles.tsv",
-        "--fusion", f"min-max:{SHOP / 'validation.tsv'}", "--save-rankers", tmp_path / "rankers",
-    )  # fmt: skip
-    [fusion] = (tmp_path / "rankers").glob("fusion*")
-    output, written = export("opensearch", "--name", "shop", index_model=fusion)
+    output, written = export("opensearch", "--name", "shop", weights=("--weights", "words=0.3,vectors=0.9", "--fusion", "min-max"))
     about = json.loads(program("inspect", tmp_path / "out.index", "--json").stdout)
     requests = load(output)
     assert [(method, path.split("?")[0]) for method, path, _, _ in requests] == [
@@ -207,7 +202,7 @@ def test_opensearch(export, load, model, program, tmp_path):
     lines = [json.loads(line) for line in requests[2][3].splitlines()]
     assert len(lines) == 2 * written["rows"]
     assert lines[0]["index"]["_index"] == "shop" and set(lines[1]) == {"title", "embedding"}
-    assert np.allclose(lines[1]["embedding"], model.encode_document(lines[1]["title"]))
+    assert np.allclose(lines[1]["embedding"], model.encode_title(lines[1]["title"]))
     template = json.loads(requests[1][3])
     field = template["template"]["mappings"]["properties"]["embedding"]
     assert field["type"] == "knn_vector" and field["dimension"] == 16
@@ -242,21 +237,13 @@ def test_svmrank(export, model):
     features, grades, groups = read("validation")
     ranker = lightgbm.LGBMRanker(n_estimators=50, num_leaves=7, min_child_samples=10, random_state=1, verbose=-1)
     ranker.fit(features, grades, group=groups)
-    # Learnt from the validation's queries and judged on others, next to the fusion that is fitted on the same ones.
+    # Learnt from the validation's queries and judged on others.
     features, _, _ = read("judged")
     predicted = iter(ranker.predict(features))
-    learnt = {"lightgbm": lambda query, titles: [next(predicted) for _ in titles], "bm25": "bm25"}
+    learnt = {"lightgbm": lambda query, titles: [next(predicted) for _ in titles], "model": model}
     learnt = clickvec.evaluate(learnt, SHOP / "judged.tsv", titles=SHOP / "titles.tsv")
     assert next(predicted, None) is None
-    fused = clickvec.evaluate(
-        ["bm25", model],
-        SHOP / "judged.tsv",
-        titles=SHOP / "titles.tsv",
-        fusion="min-max",
-        fusion_judged=SHOP / "validation.tsv",
-    )
-    print(learnt, fused, sep="\n")
-    assert learnt.means["lightgbm"]["ndcg@10"] > 0.9 * fused.means["fusion:min-max"]["ndcg@10"]
+    assert learnt.means["lightgbm"]["ndcg@10"] > 0.9 * learnt.means["model"]["ndcg@10"]
 
 
 def test_sqlite(model, titles, best):
@@ -268,7 +255,7 @@ def test_sqlite(model, titles, best):
     db.load_extension(sqlite_vec.loadable_path())
     ids, texts = zip(*titles, strict=True)
     db.execute(f"create virtual table vectors using vec0(embedding float[{model.dimension}] distance_metric=cosine)")
-    rows = ((row, of.tobytes()) for row, of in enumerate(model.encode_document(list(texts))))
+    rows = ((row, of.tobytes()) for row, of in enumerate(model.encode_title(list(texts))))
     db.executemany("insert into vectors(rowid, embedding) values (?, ?)", rows)
     sql = "select rowid, distance from vectors where embedding match ? and k = 10 order by distance"
     found = [[ids[row] for row, _ in db.execute(sql, (of.tobytes(),))] for of in model.encode_query(QUERIES)]
@@ -278,7 +265,7 @@ def test_sqlite(model, titles, best):
 def test_duckdb(model, titles, best):
     duckdb, arrow = pytest.importorskip("duckdb"), pytest.importorskip("pyarrow")
     ids, texts = zip(*titles, strict=True)
-    vectors = model.encode_document(list(texts))
+    vectors = model.encode_title(list(texts))
     arrays = arrow.FixedSizeListArray.from_arrays(vectors.reshape(-1), model.dimension)
     table = arrow.table({"id": ids, "vector": arrays})
     db = duckdb.connect()
@@ -291,5 +278,5 @@ def test_duckdb(model, titles, best):
         found.append([id for id, _ in rows])
         scores.append(rows[0][1])
     same(found, best, model, titles)
-    searched = clickvec.Searcher(model, titles).search_batch(QUERIES, 1, mode="vectors")
-    assert np.allclose(scores, [answer[0].score for answer in searched], atol=1e-6)
+    searched = clickvec.Index.encode(model, titles).search_batch(QUERIES, 1, mode="vectors")
+    assert np.allclose(scores, searched.scores[:, 0], atol=1e-6)

@@ -31,6 +31,7 @@ def test_scikit_learn():
     failed = [(check["check_name"], check["exception"]) for check in checks if check["status"] == "failed"]
     assert not failed and any(check["status"] == "passed" for check in checks)
     queries, titles = clicks()
+    vectorizer.set_params(titles=True)
     vectors = clone(vectorizer).fit(queries, titles).transform(TEXTS)
     assert vectors.shape == (3, 8)
     fitted = vectorizer.fit(queries, titles)
@@ -48,7 +49,7 @@ def test_scikit_learn():
     assert (of_titles["epochs"], of_titles["batch_size"], of_titles["gamma"]) == (1, 9, 8.0)
     assert of_titles["views"]["drop"] == pytest.approx(0.2)
     settings = {"encoder.kind": "clsm", "encoder.hidden": [12], "loss.gamma": 7.0}
-    config = ClickvecVectorizer(epochs=1, settings=settings).fit(queries, titles).model_.training["config"]
+    config = ClickvecVectorizer(titles=True, epochs=1, settings=settings).fit(queries, titles).model_.training["config"]
     assert (config["encoder"]["hidden"], config["loss"]["gamma"]) == ([12], 7.0)
     with pytest.raises(TypeError, match="text 1: expected a text, found NoneType"):
         vectorizer.fit(["a", None], ["b", "c"])
@@ -97,7 +98,11 @@ def test_llama_index(model):
     from clickvec.llama_index import ClickvecEmbedding
 
     embedding = ClickvecEmbedding(model)
-    assert np.allclose(embedding.get_text_embedding_batch(TEXTS), model.encode_document(TEXTS))
+    assert np.allclose(embedding.get_text_embedding_batch(TEXTS), model.encode_title(TEXTS))
+    again = ClickvecEmbedding.from_dict(embedding.to_dict())
+    assert again.get_query_embedding("lamp") == embedding.get_query_embedding("lamp") and again.path == model.path
+    with pytest.raises(clickvec.Error, match="save it first"):
+        ClickvecEmbedding(clickvec.Model.from_bytes(model.to_bytes())).to_dict()
     index = VectorStoreIndex([TextNode(text=text) for text in TEXTS], embed_model=embedding)
     found = index.as_retriever(similarity_top_k=1).retrieve("lamp")
     assert found[0].node.text == "desk lamp"
@@ -135,7 +140,7 @@ def test_sentence_transformers(model, titles, tmp_path):
 
     ours = load(model)
     assert np.array_equal(ours.encode_query(TEXTS), model.encode_query(TEXTS))
-    assert np.array_equal(ours.encode_document(TEXTS), model.encode_document(TEXTS))
+    assert np.array_equal(ours.encode_document(TEXTS), model.encode_title(TEXTS))
     assert np.array_equal(ours.encode("red shoes"), model.encode("red shoes"))
     assert ours.get_embedding_dimension() == model.dimension
     folder = tmp_path / "folder"
@@ -158,9 +163,9 @@ def test_sentence_transformers(model, titles, tmp_path):
         {query: query for query in relevant}, dict(titles), relevant, name="shop", mrr_at_k=[10], show_progress_bar=False
     )
     found = evaluator(ours)[evaluator.primary_metric.replace("ndcg@10", "mrr@10")]
-    searcher = clickvec.Searcher(model, titles)
+    index = clickvec.Index.encode(model, titles)
     ranks = []
     for query, good in relevant.items():
-        places = [of.rank for of in searcher.search(query, 10) if of.id in good]
+        places = [of.rank for of in index.search(query, 10) if of.id in good]
         ranks.append(1 / places[0] if places else 0.0)
     assert np.isclose(found, np.mean(ranks), atol=0.02)

@@ -62,7 +62,7 @@ def test_onnxruntime_gives_the_vectors_of_the_model(export, titles, name, shared
     texts = [of["text"] for of in expected]
     assert [[sorted(word) for word in module.rows(text)] for text in texts] == [of["rows"] for of in expected]
     more = [text for _, text in titles]
-    for side, encode in (("query", model.encode_query), ("title", model.encode_document)):
+    for side, encode in (("query", model.encode_query), ("title", model.encode_title)):
         vectors = np.array([of[side] for of in expected], np.float32)
         assert np.array_equal(vectors, encode(texts))
         assert np.allclose(module.encode(texts, side), vectors, atol=2e-6), np.abs(module.encode(texts, side) - vectors).max()

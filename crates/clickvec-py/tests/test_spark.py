@@ -1,6 +1,7 @@
 """Spark with executors in processes of their own: the vectors of one machine, also when an executor is killed, and the counts
 of the program."""
 
+import datetime as dt
 import os
 import shutil
 import signal
@@ -11,9 +12,10 @@ import pytest
 from test_batches import arrow, counted, examples, numbers
 
 import clickvec
-from clickvec.batches import count_sql, encode_batches
+from clickvec.batches import encode_batches
 
 pyspark = pytest.importorskip("pyspark")
+count_clicks = pytest.importorskip("clickvec.spark").count_clicks
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java")
 
 
@@ -77,7 +79,7 @@ def test_vectors_are_those_of_one_machine(spark, model, titles, tmp_path, precis
     assert os.path.exists(mark) == killed
     found = arrow.parquet.read_table(tmp_path / "vectors").sort_by("id")
     assert found["title"].to_pylist() == texts
-    expected = model.encode_document(texts, precision=precision)
+    expected = model.encode_title(texts, precision=precision)
     assert np.array_equal(numbers(found["vector"], precision, model.dimension), expected)
 
 
@@ -97,7 +99,7 @@ def test_the_example_of_the_page(spark, model, titles, tmp_path):
     exec(code, {"spark": spark})
     found = arrow.parquet.read_table(tmp_path / "vectors")
     assert sorted(found["id"].to_pylist()) == sorted(ids)
-    expected = model.encode_document(found["title"].to_pylist(), precision="float16")
+    expected = model.encode_title(found["title"].to_pylist(), precision="float16")
     assert np.array_equal(numbers(found["vector"], "float16", model.dimension), expected)
 
 
@@ -119,12 +121,33 @@ def test_spark_counts_as_the_program_does(spark, program, raw_log):
     expected = counted(program, folder, [log], "--min-users", 2, "--keep=personal", "--columns", "user=who")
     read = spark.read.option("sep", "\t").option("header", True).option("quote", "")
     # Spark takes an empty field for null.
-    read.csv(str(log)).selectExpr(
-        "coalesce(query, '') as query", "item", "position", "int(clicked) as clicked", "who", "time"
-    ).createOrReplaceTempView("log")
-    read.csv(str(folder / "titles.tsv")).createOrReplaceTempView("titles")
     table = folder / "spark"
-    spark.sql(count_sql()).write.mode("overwrite").parquet(str(table))
+    counts = count_clicks(read.csv(str(log)), read.csv(str(folder / "titles.tsv")), columns={"user": "who"})
+    counts.write.mode("overwrite").parquet(str(table))
+    assert not [view.name for view in spark.catalog.listTables() if view.name.startswith("clickvec")]
     parts = sorted(part for part in table.glob("*.parquet") if arrow.parquet.read_metadata(part).num_rows)
     assert len(parts) >= 1
     assert counted(program, folder, parts, "--keep=personal") == expected
+
+
+def test_days_are_those_of_utc_in_every_zone(spark, tmp_path):
+    begun = dt.datetime(2026, 5, 1, 0, 30, tzinfo=dt.timezone.utc)
+    # 300 queries of one visitor on one day of UTC, and half of them on another day in Los Angeles.
+    rows = [
+        (f"q{number}", "p1", 1, True, "robot", begun + dt.timedelta(hours=late, seconds=20 * number))
+        for late in (0, 16)
+        for number in range(150)
+    ]
+    rows += [(query, "p1", 1, True, who, begun) for query in ("couch", "q1") for who in ("anna", "bert")]
+    rows.append(("q2", "p1", 1, True, "anna", begun))
+    names = ["search", "sku", "rank", "clicked", "visitor", "at"]
+    table = arrow.table({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)})
+    arrow.parquet.write_table(table.set_column(5, "at", table["at"].cast(arrow.timestamp("us", "UTC"))), tmp_path / "log.parquet")
+    columns = {"query": "search", "item": "sku", "position": "rank", "user": "visitor", "time": "at"}
+    titles = spark.createDataFrame([("p1", "leather sofa")], "id string, title string")
+    for zone in ("UTC", "America/Los_Angeles", "Asia/Kathmandu"):
+        spark.conf.set("spark.sql.session.timeZone", zone)
+        counts = count_clicks(spark.read.parquet(str(tmp_path / "log.parquet")), titles, columns=columns).collect()
+        assert {(row["query"], row["count"]) for row in counts} == {("couch", 2), ("q1", 2)}, zone
+    with pytest.raises(clickvec.Error, match="log: expected a column `sku`, found `id`, `title`; name it in columns"):
+        count_clicks(titles.withColumnRenamed("title", "query").selectExpr("id", "query as title"), titles, columns={"item": "sku", "query": "title"})

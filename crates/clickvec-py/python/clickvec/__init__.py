@@ -5,8 +5,8 @@
 >>> model = clickvec.train(clicks, epochs=2, progress=False)
 >>> model.encode_query(["lether couch", "lamp"]).shape
 (2, 96)
->>> searcher = clickvec.Searcher(model, ["leather sofa", "lamp for a desk"])
->>> searcher.search("lether couch", k=1)[0].title
+>>> index = clickvec.Index.encode(model, ["leather sofa", "lamp for a desk"])
+>>> index.search("lether couch", k=1)[0].title
 'leather sofa'
 """
 
@@ -14,36 +14,35 @@ import os as _os
 
 from . import rankers
 from ._clickvec import __version__, after_fork, before_fork, set_threads
-from ._errors import Error, FileAccessError, FileError, InternalError, MissingFileError, ProgramError
-from ._program import prepare, simulate, table
-from .evaluation import Evaluation, Test, evaluate
+from ._errors import Error, FileAccessError, FileError, InternalError, MissingFileError
+from .evaluation import Evaluation, TTest, evaluate
 from .explanation import Explanation, Word
+from .index import BatchResults, Index, Result, Results
+from .lab import simulate, table
+from .logs import prepare
 from .model import Model, load
-from .search import Found, Results, Searcher, build_index
-from .training import TrainSettings, train
+from .training import train
 
 # Work on other threads ends before a process is forked, so that the new one finds no lock that nobody unlocks.
 if hasattr(_os, "register_at_fork"):
     _os.register_at_fork(before=before_fork, after_in_parent=after_fork, after_in_child=after_fork)
 
 __all__ = [
+    "BatchResults",
     "Error",
     "Evaluation",
     "Explanation",
     "FileAccessError",
     "FileError",
-    "Found",
+    "Index",
     "InternalError",
     "MissingFileError",
     "Model",
-    "ProgramError",
+    "Result",
     "Results",
-    "Searcher",
-    "Test",
-    "TrainSettings",
+    "TTest",
     "Word",
     "__version__",
-    "build_index",
     "evaluate",
     "load",
     "prepare",

@@ -1,30 +1,35 @@
 """The native half of the package."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, final
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._types import Files, How
+from ._types import Files, How, SearchHow
 
 __all__ = [
+    "Index",
     "Model",
     "Ranker",
-    "Searcher",
+    "Table",
     "__version__",
     "after_fork",
     "before_fork",
-    "build_index",
+    "check_index",
+    "build",
     "evaluate",
-    "fuse",
+    "join_indexes",
     "load_ranker",
-    "read_titles",
+    "prepare",
     "run",
     "set_threads",
+    "simulate",
     "systems",
+    "table",
     "train",
     "train_ranker",
+    "update_index",
 ]
 __version__: str
 
@@ -32,6 +37,9 @@ __version__: str
 class Model:
     @staticmethod
     def load(path: str) -> Model: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Model: ...
+    def to_bytes(self) -> bytes: ...
     def save(self, path: str) -> None: ...
     @property
     def fingerprint(self) -> str: ...
@@ -48,19 +56,39 @@ class Model:
     def explain(self, query: str, title: str) -> dict[str, Any]: ...
 
 @final
-class Searcher:
+class Index:
     @staticmethod
-    def open(path: str) -> Searcher: ...
+    def open(path: str) -> Index: ...
     @staticmethod
-    def encode(model: Model, titles: Sequence[tuple[str, str]]) -> Searcher: ...
+    def encode(
+        model: Model,
+        titles: str,
+        output: str | None,
+        store: Sequence[str],
+        field: str | None,
+        options: dict[str, str],
+        tell: Callable[[dict[str, Any]], object],
+    ) -> Index: ...
     def __len__(self) -> int: ...
+    def facts(self) -> dict[str, Any]: ...
     @property
-    def left_out(self) -> int: ...
+    def field(self) -> str: ...
     @property
-    def fingerprint(self) -> str: ...
-    def search(
-        self, queries: object, k: int, mode: str, min_confidence: float | None, as_typed: bool
-    ) -> list[tuple[list[tuple[int, str, str, float]], str | None]]: ...
+    def stored_fields(self) -> list[str]: ...
+    def model(self) -> Model: ...
+    def search(self, query: str, how: SearchHow) -> dict[str, Any]: ...
+    def search_batch(
+        self, queries: object, how: SearchHow, tell: Callable[[dict[str, Any]], object]
+    ) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[np.float32], list[Literal["no words", "unknown words"] | None]]: ...
+    def get(self, id: str) -> list[Any] | None: ...
+
+@final
+class Table:
+    def __new__(
+        cls, object: object, name: str, columns: Sequence[str], optional: Sequence[str], numbered: bool
+    ) -> Table: ...
+    @property
+    def path(self) -> str: ...
 
 @final
 class Ranker:
@@ -84,14 +112,49 @@ def train(
     scratch: str | None,
     tell: Callable[[dict[str, Any]], object],
 ) -> Model: ...
-def build_index(model: Model, titles: Iterable[tuple[str, str]], path: str) -> dict[str, Any]: ...
-def read_titles(path: str, field: str) -> list[tuple[str, str]]: ...
+def build(
+    logs: Sequence[str],
+    titles: str,
+    output: str,
+    columns: str | None,
+    judged: str | None,
+    teachers: Sequence[str],
+    store: Sequence[str],
+    fast: bool,
+    settings: str,
+    tell: Callable[[dict[str, Any]], object],
+) -> dict[str, Any]: ...
+def update_index(
+    path: str, add: str | None, delete: Sequence[str], compacts: bool, tell: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]: ...
+def join_indexes(paths: Sequence[str], output: str) -> None: ...
 def systems() -> list[dict[str, Any]]: ...
-def train_ranker(spec: str, files: Files) -> Ranker: ...
+def train_ranker(spec: str, files: Files, tell: Callable[[dict[str, Any]], object]) -> Ranker: ...
 def load_ranker(path: str) -> tuple[Ranker, str]: ...
-def fuse(members: Sequence[object], weights: Sequence[float], method_name: str, k: float | None) -> Ranker: ...
-def evaluate(systems: Sequence[tuple[str | None, object]], files: Files, how: How) -> dict[str, Any]: ...
+def evaluate(
+    systems: Sequence[tuple[str | None, object]], files: Files, how: How, tell: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]: ...
+def check_index(path: str) -> dict[str, Any]: ...
 def run(arguments: Sequence[str], file: str) -> int: ...
-def set_threads(threads: int) -> None: ...
+def prepare(
+    logs: Sequence[str], output: str, report: str | None, options: dict[str, str], tell: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]: ...
+def simulate(
+    output: str, titles: str | None, settings: str, tell: Callable[[dict[str, Any]], object]
+) -> dict[str, Any]: ...
+def table(
+    spec: str | None,
+    rankers: Sequence[str],
+    files: tuple[str | None, str | None, str | None, str | None],
+    texts: tuple[str | None, str | None],
+    cache: str | None,
+    against: str | None,
+    uncorrected: bool,
+    output: Sequence[str],
+    program: str,
+    tell: Callable[[dict[str, Any]], object],
+) -> dict[str, Any]: ...
+def set_threads(threads: int) -> None:
+    """Sets the number of threads that all work is done on; 0, the default, means one for each core."""
 def before_fork() -> None: ...
 def after_fork() -> None: ...

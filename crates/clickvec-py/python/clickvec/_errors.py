@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno as _errno
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
 class Error(ValueError):
-    """Something that was given is not valid: what was expected, what was found, where, and what to do."""
+    """An argument or a file is not valid: what was expected, what was found, where, and what to do."""
 
 
 class FileError(Error, OSError):
@@ -37,22 +35,6 @@ class FileAccessError(FileError, PermissionError):
 
 class InternalError(Error, RuntimeError):
     """A fault in clickvec itself."""
-
-
-class ProgramError(Error):
-    """The program could not do what was asked."""
-
-
-@contextmanager
-def called(path: str, name: str) -> Iterator[None]:
-    """Errors about a temporary file of ours call it by ``name``: its own would only mislead."""
-    try:
-        yield
-    except Error as error:
-        error.args = tuple(arg.replace(path, name) if isinstance(arg, str) else arg for arg in error.args)
-        if isinstance(error, FileError):
-            error.message = error.message.replace(path, name)
-        raise
 
 
 def check_text(what: str, found: object) -> None:

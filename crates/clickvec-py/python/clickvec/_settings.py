@@ -1,4 +1,4 @@
-"""Keyword arguments as settings and as options of the program."""
+"""Keyword arguments as settings and as texts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Mapping
 
 from ._errors import Error
 
+
 def as_json(settings: Mapping[str, object]) -> str:
     """Settings of a training as a JSON object. What is ``None`` is left out."""
-    given = {name: value for name, value in settings.items() if value is not None}
+    present = {name: value for name, value in settings.items() if value is not None}
     try:
-        return json.dumps(given, default=_plain, allow_nan=False)
+        return json.dumps(present, default=_plain, allow_nan=False)
     except ValueError as error:
-        raise Error(f"expected finite numbers, found {given}") from error
+        raise Error(f"expected finite numbers, found {present}") from error
 
 
 def _plain(value: object) -> object:
@@ -27,25 +28,21 @@ def _plain(value: object) -> object:
     raise TypeError(f"expected a text, a number, a list or a mapping, found {type(value).__name__}")
 
 
-def options(settings: Mapping[str, object]) -> list[str]:
-    """``epochs=3`` as ``--epochs=3``, and ``set={"misspelt": 0}`` as ``--set=misspelt=0``. What is ``None`` is left out."""
-    given = []
+def texts(settings: Mapping[str, object]) -> dict[str, str]:
+    """``columns={"item": "sku"}`` as ``item=sku``. What is ``None`` or ``False`` is left out."""
+    texts = {}
     for name, value in settings.items():
-        flag = "--" + name.replace("_", "-")
-        if value is None:
+        if value is None or value is False:
             continue
-        if isinstance(value, bool):
-            if value:
-                given.append(flag)
-        elif isinstance(value, Mapping) and name == "set":
-            given.extend(f"--set={setting}={_number(part, setting)}" for setting, part in value.items())
+        if value is True:
+            texts[name] = ""
         elif isinstance(value, Mapping):
-            given.append(f"{flag}={','.join(f'{of}={_number(part, name)}' for of, part in value.items()) or 'none'}")
+            texts[name] = ",".join(f"{of}={_number(part, name)}" for of, part in value.items())
         elif isinstance(value, list | tuple):
-            given.append(f"{flag}={','.join(_number(part, name) for part in value)}")
+            texts[name] = ",".join(_number(part, name) for part in value)
         else:
-            given.append(f"{flag}={_number(value, name)}")
-    return given
+            texts[name] = _number(value, name)
+    return texts
 
 
 def _number(value: object, name: str) -> str:

@@ -13,33 +13,48 @@ import functools
 import os
 import pathlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from ._errors import Error
 from ._tables import Path
-from .model import Model
+from .model import Model, Precision, Tower
 
 if TYPE_CHECKING:
     import pyarrow
 
-Precision = Literal["float32", "float16", "int8"]
+
+class Batch(Protocol):
+    """A record batch or a table of pyarrow."""
+
+    @property
+    def schema(self) -> Any: ...
+    def append_column(self, field_: Any, column: Any) -> Any: ...
+    def __getitem__(self, key: Any) -> Any: ...
 
 
-def encode_batches(batches: Iterable[Any], model: Model | Path, column: str = "title", **how: Any) -> Iterator[Any]:
-    """:func:`encode_batch` for each of many batches: what Spark's ``mapInArrow`` takes."""
-    for batch in batches:
-        yield encode_batch(batch, model, column, **how)
-
-
-def encode_batch(
-    batch: Any,
+def encode_batches(
+    batches: Iterable[Batch],
     model: Model | Path,
     column: str = "title",
     *,
     vector: str = "vector",
-    side: Literal["query", "document"] = "document",
+    tower: Tower = "title",
+    precision: Precision = "float32",
+) -> Iterator[Any]:
+    """:func:`encode_batch` for each of many batches: what Spark's ``mapInArrow`` takes."""
+    for batch in batches:
+        yield encode_batch(batch, model, column, vector=vector, tower=tower, precision=precision)
+
+
+def encode_batch(
+    batch: Batch,
+    model: Model | Path,
+    column: str = "title",
+    *,
+    vector: str = "vector",
+    tower: Tower = "title",
     precision: Precision = "float32",
 ) -> Any:
     """A record batch or table with one more column, the vectors of the texts in ``column``.
@@ -57,9 +72,9 @@ def encode_batch(
         raise Error(f"expected a new name for the vectors, found the column `{vector}`; name another one")
     if not isinstance(model, Model):
         model = _loaded(*_file(model))
-    if side not in ("query", "document"):
-        raise Error(f'side: expected "query" or "document", found {side!r}')
-    encode = model.encode_query if side == "query" else model.encode_document
+    encode = model.encode_query if tower == "query" else model.encode_title
+    if tower not in ("query", "title"):
+        raise Error(f'tower: expected "query" or "title", found {tower!r}')
     return batch.append_column(vector, _column(np.ascontiguousarray(encode(batch[column], precision=precision))))
 
 

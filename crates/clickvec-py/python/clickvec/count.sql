@@ -5,21 +5,26 @@ with searches as (
         lower(trim(replace(replace(replace(replace(replace(query, chr(9), ' '), '  ', ' '), '  ', ' '), '  ', ' '), '  ', ' '))) as query,
         trim(item) as item, position, clicked, time,
         case
-            when translate(who, concat('0-.{}[]()<>"`?_*#/ ', chr(39)), '') = '' then null
+            when translate(who, concat('0+-.{}[]()<>"`?_*#/ ', chr(39)), '') = '' then null
             when translate(trim(who), '0123456789.', '') = '-' then null
             when translate(lower(who), 'f-{} ', '') = '' and length(translate(who, '-{} ', '')) >= 8 then null
-            when lower(trim(translate(who, concat('()[]<>{}"`', chr(39)), ''))) in (
-                'null', '\n', '\\n', '\\\\n', 'nil', 'none', 'nan', 'na', 'n/a', '#n/a', 'nat', 'undefined', 'not set', 'false',
-                'object object', 'unknown', 'unknown user', 'unknownuser', 'no user', 'nouser', 'not logged in', 'logged out',
-                'loggedout', 'anonymous', 'anonymous user', 'anonymoususer', 'anon', 'guest', 'guest user', 'guestuser', 'nobody',
-                'missing', 'deleted', 'deleted user', 'removed', 'redacted', 'default', 'default user', 'empty', 'user', 'visitor'
+            when lower(trim(who)) in ('\n', '\\n', '\\\\n', '#ref!', '#name?', '#value!') then null
+            when lower(translate(who, concat('()[]<>{}"`?_*#/!.:; -', chr(39)), '')) in (
+                'anon', 'anonym', 'anonyme', 'anonymous', 'anonymoususer', 'anonymousvisitor', 'anónimo', 'blank', 'default',
+                'defaultuser', 'deleted', 'deleteduser', 'desconocido', 'empty', 'false', 'gast', 'guest', 'guests',
+                'guestuser', 'hidden', 'inconnu', 'inf', 'infinity', 'invité', 'loggedout', 'masked', 'missing', 'na', 'nan',
+                'nat', 'nil', 'nobody', 'none', 'noone', 'notavailable', 'notloggedin', 'notprovided', 'notset', 'nouser',
+                'null', 'nv', 'objectobject', 'other', 'redacted', 'removed', 'removeduser', 'signedout', 'unassigned',
+                'unbekannt', 'undefined', 'unknown', 'unknownuser', 'user', 'visitor', 'void', '匿名', '游客'
             ) then null
             -- A whole number that a program wrote as a fraction.
             when translate(trim(who), '0123456789', '') = '.' and translate(split_part(trim(who), '.', 2), '0', '') = ''
                 and split_part(trim(who), '.', 2) <> '' then regexp_replace(split_part(trim(who), '.', 1), '^0+', '')
             -- Zeros in front of a number.
             when translate(trim(who), '0123456789', '') = '' then regexp_replace(trim(who), '^0+', '')
-            else lower(trim(translate(who, concat('"`', chr(39)), '')))
+            when length(translate(who, '-{} ', '')) = 32 and translate(lower(who), '0123456789abcdef-{} ', '') = ''
+                then lower(translate(who, '-{} ', ''))
+            else lower(trim(translate(who, concat('()[]<>{}"`', chr(39)), '')))
         end as who
     from log
 ),

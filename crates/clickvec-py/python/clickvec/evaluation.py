@@ -5,26 +5,30 @@ from __future__ import annotations
 import html
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _clickvec
+from . import _clickvec, _progress
 from ._errors import Error
 from ._figures import probability
-from ._tables import Path, Weighting, as_file, is_path, learnt_files
+from ._tables import Path, Weighting, is_path, judged_table, learnt_files
 from .model import Model
-from .rankers import SYSTEMS, Fitted, Fusion, System
+from .rankers import SYSTEMS, Fitted, System
 
 if TYPE_CHECKING:
-    from ._types import How
+    import pandas
 
-Method = Literal["linear", "min-max", "z-score", "reciprocal-rank"]
+    from ._types import How, Table, Titles
+
+#: What is judged: a model, a ranker, its description or path, or a function of a query and titles that returns scores.
+Judged = Model | Fitted | System | Path | Callable[[str, list[str]], Any]
+Systems = Judged | Iterable[Judged] | Mapping[str, Judged]
 
 
 @dataclass(frozen=True)
-class Test:
+class TTest:
     """The paired t-test of the difference a − b over all queries, as in the program's JSON."""
 
     a: str
@@ -36,8 +40,6 @@ class Test:
     #: p, corrected for all pairs of systems by Holm's method.
     holm: float
 
-    __test__ = False  # not for pytest
-
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
@@ -46,13 +48,11 @@ class Evaluation:
     #: The mean of each metric, by system.
     means: dict[str, dict[str, float]]
     #: Every pair of systems, by each metric.
-    tests: list[Test]
+    tests: list[TTest]
     queries: list[str]
     query_ids: list[str]
     #: The number of queries without a relevant title, which score 0.
     queries_without_relevant: int
-    #: The members and weights of each fusion.
-    fusions: list[dict[str, Any]]
     #: What could not be judged, and why.
     left_out: list[str]
     _values: dict[str, dict[str, Any]]
@@ -73,13 +73,13 @@ class Evaluation:
                 columns.setdefault(metric, []).extend(of_queries.tolist())
         return columns
 
-    def per_query(self) -> Any:
+    def per_query(self) -> pandas.DataFrame:
         """:meth:`columns` as a pandas DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.columns())
 
-    def test(self, a: str, b: str, metric: str = "ndcg@10") -> Test:
+    def t_test(self, a: str, b: str, metric: str = "ndcg@10") -> TTest:
         """The test of a − b."""
         for test in self.tests:
             if test.metric != metric:
@@ -88,7 +88,7 @@ class Evaluation:
                 return test
             if (test.a, test.b) == (b, a):
                 t = None if test.t is None else -test.t
-                return Test(a, b, metric, -test.difference, t, test.p, test.holm)
+                return TTest(a, b, metric, -test.difference, t, test.p, test.holm)
         raise Error(f"expected two of the systems {', '.join(self.systems)} and a metric, found {a}, {b}, {metric}")
 
     def __str__(self) -> str:
@@ -127,39 +127,34 @@ class Evaluation:
 
 
 def evaluate(
-    systems: object,
-    judged: object,
+    systems: Systems,
+    judged: Table,
     *,
-    titles: object = None,
-    clicks: object = None,
+    titles: Titles | None = None,
+    clicks: Table | None = None,
     topics: Path | None = None,
     field: str = "title",
     weighting: Weighting = "log",
-    fusion: Method | Sequence[Method] = (),
-    fusion_weights: Sequence[float] | None = None,
-    fusion_judged: object = None,
     ties: Literal["expected", "trec"] = "expected",
     gain: Literal["exponential", "linear"] = "exponential",
     relevant_from: int = 1,
     load: Path | None = None,
     vectors: Path | Sequence[Path] | None = None,
+    progress: bool | Callable[[dict[str, Any]], object] | None = None,
 ) -> Evaluation:
     """Judges systems, with the same figures and p-values as ``clickvec evaluate``.
 
     :param systems: a list, or a dict that names them. A system is a model; a ranker of :mod:`clickvec.rankers`, trained
         or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker (text that begins with the name of
         a ranker is a description); or a function of a query and a
-        list of titles that returns a score for each. Functions, and fusions with one of them, are called on this thread,
-        once for each judged query in the order of ``judged`` (then for each of ``fusion_judged``, if weights are
-        fitted). What one raises ends the evaluation.
+        list of titles that returns a score for each. Functions are called on this thread, once for each judged
+        query in the order of ``judged``. What one raises ends the evaluation.
     :param judged: judged titles: a path of any form that the program reads, (query, title, grade) rows, or a table with
         these columns.
     :param titles: the collection that rankers learn from; without it, the judged and clicked titles.
     :param clicks: a click log, for rankers that learn from clicks.
     :param weighting: how the column ``count`` of ``clicks`` becomes a weight, as in :func:`clickvec.train`.
-    :param fusion: methods by which all systems are fused into one more.
-    :param fusion_weights: a weight for each system.
-    :param fusion_judged: other judged titles, which the weights are fitted on. Queries that are also in ``judged`` are left out.
+    :param progress: a function that is called with every event, a dict; ``True`` or ``False`` to show a line or nothing.
 
     Judged queries that are also in ``clicks`` give a warning: what learns from them may know the answers.
 
@@ -167,45 +162,34 @@ def evaluate(
     >>> result = evaluate(["bm25", "trigram"], judged)
     >>> result.means["bm25"]["ndcg@1"]
     1.0
-    >>> round(result.test("bm25", "trigram").p, 2)
+    >>> round(result.t_test("bm25", "trigram").p, 2)
     1.0
     """
     with ExitStack() as stack:
-
-        def judgments(table: object, name: str) -> str:
-            return stack.enter_context(as_file(table, name, ["query", field, "grade"], ["query_id", "title_id"]))
-
         files = learnt_files(stack, titles, clicks, field, weighting, load, vectors)
         if judged is None:
             raise TypeError("judged: expected judged titles, found None")
         if relevant_from not in range(11):
             raise Error(f"relevant_from: expected a grade, 0 to 10, found {relevant_from!r}")
         how: How = {
-            "judged": judgments(judged, "judged"),
+            "judged": stack.enter_context(judged_table(judged, "judged", field)),
             "topics": None if topics is None else os.fspath(topics),
             "ties": ties,
             "gain": gain,
             "relevant_from": int(relevant_from),
-            "fusion": [fusion] if isinstance(fusion, str) else list(fusion),
-            "fusion_weights": None if fusion_weights is None else [float(weight) for weight in fusion_weights],
-            "fusion_judged": None if fusion_judged is None else judgments(fusion_judged, "fusion_judged"),
         }
-        found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how)
+        with _progress.Watch(progress) as watch:
+            found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how, watch)
     if found["overlap"] is not None:
-        words = found["overlap"]
-        for name, table, path in (("judged", judged, how["judged"]), ("clicks", clicks, files["clicks"])):
-            # The file of a table in memory is ours.
-            words = words if is_path(table) or path is None else words.replace(path, name)
-        warnings.warn(words, stacklevel=2)
+        warnings.warn(found["overlap"], stacklevel=2)
     for why in found["left_out"]:
         warnings.warn(f"left out {why}", stacklevel=2)
     return Evaluation(
         means={system["name"]: system["mean"] for system in found["systems"]},
-        tests=[Test(**test) for test in found["tests"]],
+        tests=[TTest(**test) for test in found["tests"]],
         queries=found["queries"],
         query_ids=found["query_ids"],
         queries_without_relevant=found["queries_without_relevant"],
-        fusions=found["fusions"],
         left_out=found["left_out"],
         _values={system["name"]: system["values"] for system in found["systems"]},
     )
@@ -214,7 +198,7 @@ def evaluate(
 def _named(systems: object) -> list[tuple[str | None, object]]:
     if isinstance(systems, Mapping):
         return [(str(name), system) for name, system in systems.items()]
-    if isinstance(systems, str | os.PathLike | Model | Fitted | System | Fusion) or callable(systems):
+    if isinstance(systems, str | os.PathLike | Model | Fitted | System) or callable(systems):
         return [(None, systems)]
     if not isinstance(systems, Iterable):
         raise TypeError(f"systems: expected a list or a dict of systems, found {type(systems).__name__}")

@@ -68,5 +68,5 @@ class ClickvecDocumentEmbedder(_Embedder):
             (document.content if self.text_of is None else document.meta.get(self.text_of)) or ""
             for document in documents
         ]
-        vectors = self._model.encode_document(texts).tolist()
+        vectors = self._model.encode_title(texts).tolist()
         return {"documents": [replace(of, embedding=vector) for of, vector in zip(documents, vectors, strict=True)]}

@@ -16,7 +16,7 @@ class ClickvecEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """The vectors of documents."""
-        return self.model.encode_document(texts).tolist()
+        return self.model.encode_title(texts).tolist()
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a query."""

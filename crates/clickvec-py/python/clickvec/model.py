@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast, overload
+from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import _clickvec
-from ._errors import Error, called, check_text
-from ._tables import Path, arrow_stream
+from ._errors import Error, check_text
+from ._tables import Path
 from .explanation import Explanation
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from typing_extensions import Unpack
+
+    from ._types import Texts
+
 Vectors = NDArray[np.float32]
+Halves = NDArray[np.float16]
+Bytes = NDArray[np.int8]
+Precision = Literal["float32", "float16", "int8"]
+#: Which tower encodes.
+Tower = Literal["query", "title"]
 _PRECISIONS = ("float32", "float16", "int8")
+
+
+class TensorOptions(TypedDict, total=False):
+    """The arguments of :meth:`Model.encode` that do not change what it returns."""
+
+    batch_size: int | None
+    show_progress_bar: bool | None
+    device: object
+    normalize_embeddings: bool
+    output_value: Literal["sentence_embedding"]
+    truncate_dim: int | None
+
+
+class EncodeOptions(TensorOptions, total=False):
+    """Also those of arrays."""
+
+    convert_to_numpy: bool
+    convert_to_tensor: Literal[False]
 
 
 class Model:
@@ -24,7 +53,7 @@ class Model:
 
     >>> model = Model.load("testdata/frozen/format-1/lstm.safetensors")
     >>> query = model.encode_query("oak vanity")
-    >>> titles = model.encode_document(["oak vanity with sink", "garden hose"])
+    >>> titles = model.encode_title(["oak vanity with sink", "garden hose"])
     >>> scores = model.similarity(query, titles)
     >>> scores.shape, bool(scores[0, 0] > scores[0, 1])
     ((1, 2), True)
@@ -44,8 +73,19 @@ class Model:
 
     @classmethod
     def load(cls, path: Path) -> Model:
-        """The model in a file that ``train`` wrote, here or in the program."""
-        return cls(_clickvec.Model.load(os.fspath(path)), path=os.path.abspath(path))
+        """The model in a file that ``train`` wrote, here or in the program. As long as it is in use, loading it once more is free."""
+        native, loaded = None, os.path.abspath(path)
+        try:
+            found = os.stat(path)
+        except OSError:
+            key = None
+        else:
+            key = (os.path.realpath(path), found.st_ino, found.st_mtime_ns, found.st_size)
+            native = _LOADED.get(key)
+        model = cls(_clickvec.Model.load(os.fspath(path)) if native is None else native._native, path=loaded)
+        if key is not None:
+            _LOADED[key] = model
+        return model
 
     def save(self, path: Path) -> None:
         """Writes the model to a file."""
@@ -54,21 +94,12 @@ class Model:
 
     def to_bytes(self) -> bytes:
         """The bytes of the model's file."""
-        with tempfile.TemporaryDirectory(prefix="clickvec-") as folder:
-            path = os.path.join(folder, "model.safetensors")
-            self._native.save(path)
-            with open(path, "rb") as file:
-                return file.read()
+        return self._native.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
         """The model whose file has these bytes."""
-        with tempfile.TemporaryDirectory(prefix="clickvec-") as folder:
-            path = os.path.join(folder, "model.safetensors")
-            with open(path, "wb") as file:
-                file.write(data)
-            with called(path, "the bytes of a model"):
-                return cls(_clickvec.Model.load(path))
+        return cls(_clickvec.Model.from_bytes(data))
 
     @property
     def fingerprint(self) -> str:
@@ -93,7 +124,7 @@ class Model:
 
     @property
     def shared_towers(self) -> bool:
-        """Whether queries and documents share their weights."""
+        """Whether queries and titles share their weights."""
         return self._native.shared_towers
 
     @property
@@ -101,53 +132,81 @@ class Model:
         """What the model records of its training: settings, the log's figures, the epoch."""
         return self._native.training()
 
-    def encode_query(self, inputs: object, **arguments: Any) -> Vectors:
+    @overload
+    def encode_query(self, inputs: Texts, *, precision: Literal["float32"] = ..., **options: Unpack[EncodeOptions]) -> Vectors: ...
+    @overload
+    def encode_query(self, inputs: Texts, *, precision: Literal["float16"], **options: Unpack[EncodeOptions]) -> Halves: ...
+    @overload
+    def encode_query(self, inputs: Texts, *, precision: Literal["int8"], **options: Unpack[EncodeOptions]) -> Bytes: ...
+    @overload
+    def encode_query(self, inputs: Texts, *, convert_to_tensor: Literal[True], **options: Unpack[TensorOptions]) -> Tensor: ...
+    def encode_query(self, inputs: Texts, **options: Any) -> Any:
         """The vectors of queries; see :meth:`encode`."""
-        return self._encode(inputs, "query", **arguments)
+        return self.encode(inputs, "query", **options)
 
-    def encode_document(self, inputs: object, **arguments: Any) -> Vectors:
+    @overload
+    def encode_title(self, inputs: Texts, *, precision: Literal["float32"] = ..., **options: Unpack[EncodeOptions]) -> Vectors: ...
+    @overload
+    def encode_title(self, inputs: Texts, *, precision: Literal["float16"], **options: Unpack[EncodeOptions]) -> Halves: ...
+    @overload
+    def encode_title(self, inputs: Texts, *, precision: Literal["int8"], **options: Unpack[EncodeOptions]) -> Bytes: ...
+    @overload
+    def encode_title(self, inputs: Texts, *, convert_to_tensor: Literal[True], **options: Unpack[TensorOptions]) -> Tensor: ...
+    def encode_title(self, inputs: Texts, **options: Any) -> Any:
         """The vectors of titles; see :meth:`encode`."""
-        return self._encode(inputs, "document", **arguments)
+        return self.encode(inputs, "title", **options)
 
-    def encode(self, inputs: object, prompt_name: str | None = None, **arguments: Any) -> Vectors:
-        """The vectors of texts, which have unit length: a dot product is the score of a search.
-
-        A text without a word gives zeros. ``inputs`` are a string, which gives one vector, or any iterable of strings or
-        column of Arrow, which gives a matrix with a row for each. ``prompt_name`` is ``"query"`` or ``"document"``, the
-        tower to use; without it texts are encoded as documents, which makes a difference only in a model with two towers.
-
-        Of the other arguments of sentence-transformers, these mean something: ``precision`` (``"float32"``,
-        ``"float16"``, or ``"int8"``, which is 127 times the number, rounded), ``show_progress_bar``,
-        ``convert_to_tensor``. ``batch_size``, ``device="cpu"`` and ``normalize_embeddings=True`` change nothing.
-        Anything else is refused.
-        """
-        if prompt_name not in (None, "query", "document"):
-            raise Error(f'prompt_name: expected "query" or "document", found {prompt_name!r}')
-        return self._encode(inputs, prompt_name or "document", **arguments)
-
-    def _encode(
+    @overload
+    def encode(
+        self, inputs: Texts, tower: Tower | None = None, *, precision: Literal["float32"] = ..., **options: Unpack[EncodeOptions]
+    ) -> Vectors: ...
+    @overload
+    def encode(
+        self, inputs: Texts, tower: Tower | None = None, *, precision: Literal["float16"], **options: Unpack[EncodeOptions]
+    ) -> Halves: ...
+    @overload
+    def encode(
+        self, inputs: Texts, tower: Tower | None = None, *, precision: Literal["int8"], **options: Unpack[EncodeOptions]
+    ) -> Bytes: ...
+    @overload
+    def encode(
+        self, inputs: Texts, tower: Tower | None = None, *, convert_to_tensor: Literal[True], **options: Unpack[TensorOptions]
+    ) -> Tensor: ...
+    def encode(
         self,
-        inputs: object,
-        side: str,
+        inputs: Texts,
+        tower: Tower | None = None,
         *,
         batch_size: int | None = None,
         show_progress_bar: bool | None = None,
-        precision: Literal["float32", "float16", "int8"] = "float32",
+        precision: Precision = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
         device: object = None,
         normalize_embeddings: bool = True,
         output_value: str = "sentence_embedding",
         truncate_dim: int | None = None,
-        prompt_name: str | None = None,
         **refused: object,
-    ) -> Vectors:
+    ) -> Any:
+        """The vectors of texts, which have unit length: a dot product is the score of a search.
+
+        A text without a word gives zeros. ``inputs`` are a string, which gives one vector, or any iterable of strings or
+        column of Arrow, which gives a matrix with a row for each. ``tower`` is ``"query"`` or ``"title"``;
+        without it texts are encoded as titles, which makes a difference only in a model with two towers.
+
+        Of the other arguments of sentence-transformers, these mean something: ``precision`` (``"float32"``,
+        ``"float16"``, or ``"int8"``, which is 127 times the number, rounded), ``show_progress_bar``,
+        ``convert_to_tensor``. ``batch_size``, ``device="cpu"`` and ``normalize_embeddings=True`` change nothing.
+        Anything else is refused.
+        """
+        if tower not in (None, "query", "title"):
+            raise Error(f'tower: expected "query" or "title", found {tower!r}')
+        side = tower or "title"
         del batch_size  # every size gives the same vectors
         _refuse("device", str(device) if device is not None else "cpu", "cpu")
         _refuse("normalize_embeddings", normalize_embeddings, True)
         _refuse("output_value", output_value, "sentence_embedding")
         _refuse("convert_to_numpy", convert_to_numpy or convert_to_tensor, True)
-        _refuse("prompt_name", prompt_name or side, side)
         _refuse("truncate_dim", truncate_dim or self.dimension, self.dimension)
         for name, value in refused.items():
             if value is not None:
@@ -156,32 +215,26 @@ class Model:
             raise Error(f"precision: expected one of {', '.join(_PRECISIONS)}, found {precision!r}")
         if hasattr(inputs, "columns") and not hasattr(inputs, "to_pylist"):
             raise TypeError(f"expected a text or texts, found a table ({type(inputs).__name__}); name one of its columns")
-        stream = arrow_stream(inputs)
-        texts: object = stream
-        if stream is None:
-            # pandas says that it has Arrow even where it cannot give it.
-            broken = not isinstance(inputs, str) and hasattr(inputs, "__arrow_c_stream__")
-            texts = list(cast(Iterable[Any], inputs)) if broken else inputs
         vectors = None
-        if show_progress_bar and stream is None:
-            vectors = _with_bar(texts, lambda part: self._native.encode(part, side))
+        if show_progress_bar and not hasattr(inputs, "__arrow_c_stream__"):
+            vectors = _with_bar(inputs, lambda part: self._native.encode(part, side))
         if vectors is None:
-            vectors = self._native.encode(texts, side)
-        vectors = _rounded(vectors, precision)
+            vectors = self._native.encode(inputs, side)
+        rounded = _rounded(vectors, precision)
         if convert_to_tensor:
             import torch
 
-            return cast(Vectors, torch.from_numpy(vectors))
-        return vectors
+            return torch.from_numpy(rounded)
+        return rounded
 
-    def similarity(self, a: object, b: object) -> Vectors:
+    def similarity(self, a: ArrayLike, b: ArrayLike) -> Vectors:
         """The cosines of vectors of any length: a row for each of ``a``, a column for each of ``b``; 0 for zeros.
 
         Vectors of a model have length 1, but not those of a smaller ``precision``, means, and the like.
         """
         return _unit(a) @ _unit(b).T
 
-    def similarity_pairwise(self, a: object, b: object) -> Vectors:
+    def similarity_pairwise(self, a: ArrayLike, b: ArrayLike) -> Vectors:
         """The cosine of each vector of ``a`` with the one of ``b`` at the same place."""
         return cast(Vectors, np.einsum("ij,ij->i", _unit(a), _unit(b)))
 
@@ -212,10 +265,8 @@ class Model:
     def __deepcopy__(self, memo: object) -> Model:
         return self
 
-    def __reduce__(self) -> tuple[Callable[[str, str], Model], tuple[str, str]]:
-        if self._path is None:
-            raise Error("expected a model with a file to pickle, found one in memory; save it first, or use to_bytes()")
-        return (_unpickled, (self._path, self.fingerprint))
+    def __reduce__(self) -> tuple[Callable[..., Model], tuple[object, ...]]:
+        return (_unpickled, (self.fingerprint, self.to_bytes(), self._path))
 
 
 def load(path: Path) -> Model:
@@ -223,10 +274,15 @@ def load(path: Path) -> Model:
     return Model.load(path)
 
 
-def _unpickled(path: str, fingerprint: str) -> Model:
-    model = Model.load(path)
-    if model.fingerprint != fingerprint:
-        raise Error(f"{path}: expected the model that was pickled, {fingerprint}, found {model.fingerprint}")
+#: The models in use that were read from files, by file, and that were unpickled, by fingerprint.
+_LOADED: WeakValueDictionary[tuple[str, int, int, int], Model] = WeakValueDictionary()
+_UNPICKLED: WeakValueDictionary[str, Model] = WeakValueDictionary()
+
+
+def _unpickled(fingerprint: str, data: bytes, path: str | None) -> Model:
+    known = _UNPICKLED.get(fingerprint)
+    model = Model(_clickvec.Model.from_bytes(data) if known is None else known._native, path=path)
+    _UNPICKLED[fingerprint] = model
     return model
 
 
@@ -235,11 +291,11 @@ def _refuse(name: str, value: object, only: object) -> None:
         raise Error(f"{name}: expected {only!r}, found {value!r}")
 
 
-def _rounded(vectors: Vectors, precision: str) -> Vectors:
+def _rounded(vectors: Vectors, precision: str) -> Vectors | Halves | Bytes:
     if precision == "float16":
-        return cast(Vectors, vectors.astype(np.float16))
+        return cast(Halves, vectors.astype(np.float16))
     if precision == "int8":
-        return cast(Vectors, np.rint(vectors * np.float32(127.0)).astype(np.int8))
+        return cast(Bytes, np.rint(vectors * np.float32(127.0)).astype(np.int8))
     return vectors
 
 
@@ -257,7 +313,7 @@ def _with_bar(texts: object, encode: Callable[[object], Vectors]) -> Vectors | N
     return np.concatenate([encode(items[start : start + size]) for start in tqdm(parts, desc="encoding")]) if parts else None
 
 
-def _unit(vectors: object) -> Vectors:
+def _unit(vectors: ArrayLike) -> Vectors:
     """Rows of length 1, or of zeros."""
     array = np.atleast_2d(np.asarray(vectors)).astype(np.float32, copy=False)
     lengths = np.linalg.norm(array, axis=-1, keepdims=True)

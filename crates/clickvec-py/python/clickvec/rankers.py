@@ -9,19 +9,21 @@ True
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _clickvec
+from . import _clickvec, _progress
 from ._errors import Error, check_text
 from ._tables import Path, Weighting, learnt_files
-from .model import Model
+
+if TYPE_CHECKING:
+    from ._types import Table, Titles
 
 
 class Fitted:
@@ -55,28 +57,29 @@ class System:
 
     @property
     def _parameters(self) -> dict[str, float]:
-        """Those that were given, by their names in the program."""
+        """The parameters that differ from the defaults, by their names in the program."""
         names = _parameter_names()[self.name]
         values = ((names[field.name], getattr(self, field.name)) for field in fields(self))
         return {name: value for name, value in values if value is not None}
 
     def __str__(self) -> str:
-        given = ",".join(f"{name}={_shown(value)}" for name, value in self._parameters.items())
-        return f"{self.name}:{given}" if given else self.name
+        shown = ",".join(f"{name}={_shown(value)}" for name, value in self._parameters.items())
+        return f"{self.name}:{shown}" if shown else self.name
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{_python(name)}={_shown(value)}" for name, value in self._parameters.items())
-        return f"{type(self).__name__}({given})"
+        shown = ", ".join(f"{_python(name)}={_shown(value)}" for name, value in self._parameters.items())
+        return f"{type(self).__name__}({shown})"
 
     def fit(
         self,
-        titles: object = None,
-        clicks: object = None,
+        titles: Titles | None = None,
+        clicks: Table | None = None,
         *,
         field: str = "title",
         weighting: Weighting = "log",
         load: Path | None = None,
         vectors: Path | Sequence[Path] | None = None,
+        progress: bool | Callable[[dict[str, Any]], object] | None = None,
     ) -> Fitted:
         """Trains the ranker.
 
@@ -86,50 +89,26 @@ class System:
         :param weighting: how the column ``count`` of the clicks becomes a weight, as in :func:`clickvec.train`.
         :param load: a trained Skip-Thought encoder in its original form.
         :param vectors: vectors that another program trained, for the ranker vectors: one file, or queries' and titles'.
+        :param progress: a function that is called with every event, a dict; ``True`` or ``False`` to show a line or nothing.
         """
         with ExitStack() as stack:
             files = learnt_files(stack, titles, clicks, field, weighting, load, vectors)
-            return Fitted(_clickvec.train_ranker(str(self), files), str(self))
+            with _progress.Watch(progress) as watch:
+                return Fitted(_clickvec.train_ranker(str(self), files, watch), str(self))
 
 
 def load(path: Path) -> Fitted:
-    """The ranker in a file: a model, a trained ranker, or a fusion."""
+    """The ranker in a file: a model or a trained ranker."""
     native, _ = _clickvec.load_ranker(os.fspath(path))
     return Fitted(native, os.path.splitext(os.path.basename(os.fspath(path)))[0])
 
 
-class Fusion(Fitted):
-    """Several rankers or models as one, by a weighted sum of their scores, which ``method`` makes comparable.
-
-    With ``linear``, scores are added as they are, so weights have to allow for their scale: :func:`clickvec.evaluate`
-    finds such weights.
-
-    >>> titles = ["red oak table", "blue sofa"]
-    >>> both = Fusion([Bm25().fit(titles), Trigram().fit(titles)], weights=[2, 1])
-    >>> [round(float(score), 2) for score in both.score("sofa", titles)]
-    [0.0, 1.0]
-    """
-
-    def __init__(
-        self,
-        members: Sequence[Fitted | Model | Any],
-        weights: Sequence[float] | None = None,
-        method: Literal["linear", "min-max", "z-score", "reciprocal-rank"] = "min-max",
-        k: float | None = None,
-    ) -> None:
-        if not members:
-            raise Error("expected rankers to fuse, found none")
-        natives = [member._native if isinstance(member, Fitted | Model) else member for member in members]
-        weights = [1.0] * len(natives) if weights is None else [float(weight) for weight in weights]
-        super().__init__(_clickvec.fuse(natives, weights, method, k), f"fusion:{method}")
-
-
 def named(spec: str) -> System:
     """The system of a description, such as ``bm25:k1=1.2,b=0.4``."""
-    name, _, given = spec.partition(":")
+    name, _, parameters = spec.partition(":")
     for system in SYSTEMS:
         if system.name == name.strip():
-            pairs = (pair.partition("=") for pair in given.split(",") if pair)
+            pairs = (pair.partition("=") for pair in parameters.split(",") if pair)
             return system(**{_known(system, parameter.strip()): _value(spec, value) for parameter, _, value in pairs})
     raise Error(f"expected one of {', '.join(system.name for system in SYSTEMS)}, found `{name}`")
 
@@ -173,6 +152,7 @@ class Bm25(System):
     :param b: how much the title's length counts, from 0 (not at all) to 1 (in full) (0 to 1) [default: 0.4].
     :param stem: 1 compares English plurals and singulars as one word (0 to 1) [default: 0].
     :param split: 1 separates numbers from letters: `12in` is `12` and `in` (0 to 1) [default: 0].
+    :param fold: 1 takes accents off: `café` is `cafe` (0 to 1) [default: 0].
     """
 
     name = "bm25"
@@ -180,6 +160,7 @@ class Bm25(System):
     b: float | None = None
     stem: int | None = None
     split: int | None = None
+    fold: int | None = None
 
 
 @dataclass(repr=False, eq=False)
@@ -420,24 +401,23 @@ class Trigram(System):
 
     :param tf_power: the power of a trigram's count; 0 counts each once (0 to 4) [default: 1].
     :param idf_power: the power of its idf; 0 weighs all trigrams alike (0 to 4) [default: 1].
+    :param fold: 1 takes accents off: `café` is `cafe` (0 to 1) [default: 0].
     """
 
     name = "trigram"
     tf_power: float | None = None
     idf_power: float | None = None
+    fold: int | None = None
 
 
 @dataclass(repr=False, eq=False)
 class WordVectors(System):
     """Vectors of words, averaged, or of texts, from word2vec, fastText, GloVe or NumPy.
 
-    :param ridge: above 0, texts that the file lacks get a vector from their trigrams and words, fitted to the titles' vectors by
-        ridge regression; this is its λ (0 to 1000000) [default: 0].
     :param idf: the power of a word's idf in the mean; 0 weighs all words alike (0 to 4) [default: 0].
     """
 
     name = "vectors"
-    ridge: float | None = None
     idf: float | None = None
 
 

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, cast
 
 import torch
 from sentence_transformers import SentenceTransformer
@@ -16,7 +16,7 @@ from sentence_transformers.base.modules.input_module import InputModule
 
 from ._errors import Error
 from ._tables import Path
-from .model import Model
+from .model import Model, Tower
 
 _FILE = "clickvec.safetensors"
 
@@ -49,7 +49,7 @@ class ClickvecModule(InputModule):
         """Adds the vectors of the texts."""
         if task not in (None, "query", "document"):
             raise Error(f'task: expected "query" or "document", found {task!r}')
-        vectors = self.model.encode(features["texts"], prompt_name=task)
+        vectors = self.model.encode(features["texts"], tower=cast(Tower | None, "title" if task == "document" else task))
         place: torch.Tensor = self._place
         features["sentence_embedding"] = torch.from_numpy(vectors).to(place)
         return features

@@ -5,68 +5,68 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _clickvec, _progress
 from ._errors import Error
 from ._settings import as_json
-from ._tables import Path, Weighting, arrow_stream, as_file, is_path, named_columns, numbered, texts_of
+from ._tables import Path, Weighting, is_path, judged_table, titles_table
 from .model import Model
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
+    from ._types import Table, Titles
 
 Event = dict[str, Any]
 
 
-class TrainSettings(TypedDict, total=False):
-    """The settings of ``clickvec train`` by name; their reference page describes each. Those below ``titles`` and ``teacher`` are
-    passed as ``settings``."""
-
-    preset: Literal["lstm-dssm", "clsm"]
-    encoder: Literal["dssm", "clsm", "rnn", "gru", "lstm", "stacked", "bilstm", "members"] | Mapping[str, object]
-    shared_towers: bool
-    batch_size: int
-    negatives: int | Literal["all"]
-    negative_source: Literal["minibatch", "uniform"]
-    loss: Literal["softmax", "nce"] | Mapping[str, object]
-    optimizer: Literal["nesterov", "momentum", "adam", "sgd"]
-    learning_rate: float
-    clip_norm: float | Literal["none"]
-    bptt: Mapping[str, object]
-    init_range: float | Literal["fan"]
-    field: str
-    weighting: Weighting
-    epochs: int
-    held_out: float
-    keep: Literal["best", "loss", "last"]
-    patience: int | Literal["none"]
-    max_words: int
-    tail: Literal["cut", "merge"]
-    max_trigrams: int
-    word_count: int | Literal["none"]
-    seed: int
-    augment: Mapping[str, float]
+#: ``(texts, vectors)``, or the path of vectors or of a table of scores.
+Teacher = Path | tuple[Iterable[str], ArrayLike]
 
 
 def train(
-    clicks: object = None,
+    clicks: Table | None = None,
     output: Path | None = None,
     *,
-    titles: object = None,
-    validation: object = None,
+    titles: Titles | Sequence[Path] | None = None,
+    validation: Table | None = None,
     validation_topics: Path | None = None,
     validation_titles: Path | None = None,
     init: Model | Path | None = None,
-    teacher: object = None,
+    teacher: Teacher | list[Teacher] | None = None,
     progress: bool | Callable[[Event], object] | None = None,
     checkpoint_every: int | None = None,
     resume: bool = False,
     scratch: Path | None = None,
     settings: Mapping[str, object] | None = None,
-    **more: Unpack[TrainSettings],
+    preset: Literal["lstm-dssm", "clsm"] | None = None,
+    encoder: Literal["dssm", "clsm", "rnn", "gru", "lstm", "stacked", "bilstm", "members"] | Mapping[str, object] | None = None,
+    shared_towers: bool | None = None,
+    batch_size: int | None = None,
+    negatives: int | Literal["all"] | None = None,
+    negative_source: Literal["minibatch", "uniform"] | None = None,
+    loss: Literal["softmax", "nce"] | Mapping[str, object] | None = None,
+    optimizer: Literal["nesterov", "momentum", "adam", "sgd"] | None = None,
+    learning_rate: float | None = None,
+    clip_norm: float | Literal["none"] | None = None,
+    bptt: Mapping[str, object] | None = None,
+    init_range: float | Literal["fan", "active-fan"] | None = None,
+    forget_bias: float | None = None,
+    field: str | None = None,
+    weighting: Weighting | None = None,
+    epochs: int | None = None,
+    held_out: float | None = None,
+    keep: Literal["best", "loss", "last"] | None = None,
+    patience: int | Literal["none"] | None = None,
+    max_words: int | None = None,
+    tail: Literal["cut", "merge"] | None = None,
+    text: Mapping[str, str] | None = None,
+    max_trigrams: int | None = None,
+    word_count: int | Literal["none"] | None = None,
+    seed: int | None = None,
+    augment: Mapping[str, float] | None = None,
 ) -> Model:
     """Learns a model from clicks, from titles, or from both.
 
@@ -89,7 +89,9 @@ def train(
     :param resume: whether to continue from the checkpoint next to ``output``.
     :param scratch: a folder for temporary files, if not that of ``output``.
     :param settings: settings by name, dotted or nested: ``{"titles.epochs": 1, "loss": {"gamma": 20}}``.
-    :param more: settings that are not in a table, or a whole table: ``epochs=3, encoder={"kind": "dssm", "layers": [300, 128]}``.
+
+    The other arguments are settings by name, which the page of settings describes; ``None`` is their default. A whole group is a
+    mapping: ``encoder={"kind": "dssm", "layers": [300, 128]}``. The groups ``titles`` and ``teacher`` are passed in ``settings``.
 
     Ctrl-C stops it between two minibatches, with :class:`KeyboardInterrupt`. Whatever was at ``output`` stays.
 
@@ -100,7 +102,9 @@ def train(
     >>> model.dimension, len(model.history)
     (8, 2)
     """
-    given = {**(settings or {}), **more}
+    arguments = dict(locals())
+    by_name = {name: value for name, value in arguments.items() if name not in _NO_SETTINGS and value is not None}
+    merged = {**(settings or {}), **by_name}
     if output is None and (resume or checkpoint_every is not None):
         name = "resume" if resume else "checkpoint_every"
         raise Error(f"{name}: expected an output, which checkpoints are next to, found none; name the file of the model")
@@ -114,21 +118,21 @@ def train(
             show(event)
 
     with ExitStack() as files:
-        field = str(given.get("field", "title"))
-        title_files = [files.enter_context(as_file(of, "titles", ["id", field])) for of in _sources(titles)]
+        title = str(merged.get("field", "title"))
+        title_files = [files.enter_context(titles_table(of, title)) for of in _sources(titles)]
         of_validation = None
         if validation is not None:
-            judged = as_file(validation, "validation", ["query", field, "grade"], ["query_id", "title_id"])
-            of_validation = (files.enter_context(judged), _fspath(validation_topics), _fspath(validation_titles))
+            judged = files.enter_context(judged_table(validation, "validation", title))
+            of_validation = (judged, _fspath(validation_topics), _fspath(validation_titles))
         start = init if init is None or isinstance(init, Model) else Model.load(init)
         native = _clickvec.train(
-            _clicks(clicks, field),
+            os.fspath(clicks) if is_path(clicks) else clicks,
             title_files,
             None if start is None else start._native,
             [_teacher(one) for one in _teachers(teacher)],
             _fspath(output),
             of_validation,
-            as_json(given),
+            as_json(merged),
             checkpoint_every,
             resume,
             _fspath(scratch),
@@ -137,31 +141,15 @@ def train(
     return Model(native, path=None if output is None else os.path.abspath(output), history=history)
 
 
+#: The arguments of :func:`train` that are no settings.
+_NO_SETTINGS = {
+    *("clicks", "output", "titles", "validation", "validation_topics", "validation_titles", "init", "teacher"),
+    *("progress", "checkpoint_every", "resume", "scratch", "settings"),
+}
+
+
 def _fspath(path: Path | None) -> str | None:
     return None if path is None else os.fspath(path)
-
-
-def _clicks(clicks: object, field: str) -> object:
-    """A path as text, a table by its columns if it has no Arrow, anything else as it is."""
-    if is_path(clicks):
-        return os.fspath(clicks)
-    if clicks is None:
-        return None
-    stream = arrow_stream(clicks)
-    if stream is not None:
-        return stream
-    columns = named_columns(clicks)
-    return clicks if columns is None else _rows(columns, field)
-
-
-def _rows(columns: Mapping[str, Any], field: str) -> Iterable[dict[str, Any]]:
-    texts = texts_of(["query", field], columns)
-    for name in texts:
-        if name not in columns:
-            raise Error(f"expected a column `{name}`, found `{'`, `'.join(columns)}`")
-    names = [*texts, *(name for name in ("weight", "count", "clicked", "rare") if name in columns)]
-    rows = zip(*(columns[name] for name in names), strict=True)
-    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def _sources(titles: object) -> list[object]:
@@ -182,13 +170,13 @@ def _sources(titles: object) -> list[object]:
             )
         if all(_names_a_table(one) for one in other):
             raise Error(f"titles: expected files that are there, found none called {other[0]!r:.80}; or titles as (id, title)")
-    return [numbered(titles)]
+    return [titles]
 
 
 def _names_a_table(text: str) -> bool:
     """Whether a text looks like the name of a table: a word with its ending."""
     packed = text.removesuffix(".gz").removesuffix(".zst")
-    return " " not in text and packed.endswith((".tsv", ".csv", ".jsonl"))
+    return " " not in text and packed.endswith((".tsv", ".csv", ".jsonl", ".parquet"))
 
 
 def _teachers(teacher: object) -> list[object]:

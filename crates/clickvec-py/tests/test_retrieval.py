@@ -1,0 +1,71 @@
+"""Bridges to packages of information retrieval, each tested against the package itself, without a download."""
+
+import pytest
+from conftest import SHOP
+
+import clickvec
+
+
+@pytest.fixture(scope="module")
+def index(model, titles, tmp_path_factory):
+    """The shop's titles."""
+    return clickvec.Index.encode(model, titles, tmp_path_factory.mktemp("terrier") / "i")
+
+
+def test_pyterrier(index, titles):
+    pandas = pytest.importorskip("pandas")
+    pyterrier = pytest.importorskip("pyterrier")
+    from clickvec.pyterrier import ClickvecRetriever
+
+    queries = pandas.DataFrame([("q1", "lether couch"), ("q2", "?!"), ("q3", "desk lamp")], columns=["qid", "query"])
+    retriever = ClickvecRetriever(index.path, num_results=5)
+    found = retriever(queries)
+    assert list(found.columns) == ["qid", "query", "docno", "title", "score", "rank"]
+    assert found["qid"].tolist() == ["q1"] * 5 + ["q3"] * 5 and found["rank"].tolist() == [*range(5)] * 2
+    assert found["docno"].tolist()[:5] == [of.id for of in index.search("lether couch", 5, min_confidence=0)]
+    # A pipeline: cut, searched with words besides, and fused.
+    assert len((retriever % 2)(queries)) == 4
+    both = retriever + ClickvecRetriever(index, mode="words", num_results=5)
+    assert set(both(queries)["qid"]) == {"q1", "q3"}
+    with pytest.raises(Exception, match="does not match required columns"):
+        retriever(queries.drop(columns="query"))
+
+
+def test_ir_datasets(titles):
+    ir_datasets = pytest.importorskip("ir_datasets")
+    from ir_datasets import Dataset
+    from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, GenericQuery, TrecQrel
+
+    from clickvec.ir_datasets import read
+
+    rows = [line.split("\t") for line in (SHOP / "judged.tsv").read_text(encoding="utf-8").splitlines()]
+    place = {name: rows[0].index(name) for name in ("query", "title", "grade")}
+    ids = {title: id for id, title in titles}
+    texts = sorted({row[place["query"]] for row in rows[1:]})
+
+    class Docs(BaseDocs):
+        def docs_iter(self):
+            return (GenericDoc(id, f"{title}\n") for id, title in titles)
+
+        def docs_cls(self):
+            return GenericDoc
+
+    class Queries(BaseQueries):
+        def queries_iter(self):
+            return (GenericQuery(str(number), text) for number, text in enumerate(texts))
+
+    class Qrels(BaseQrels):
+        def qrels_iter(self):
+            for row in rows[1:]:
+                query, title, grade = (row[place[name]] for name in ("query", "title", "grade"))
+                yield TrecQrel(str(texts.index(query)), ids[title], int(grade), "0")
+
+    data = read(Dataset(Docs(), Queries(), Qrels()))
+    assert data.titles == titles and len(data.judged) == len(rows) - 1
+    assert all(weight > 0 for *_, weight in data.clicks)
+    ours = clickvec.evaluate("bm25", data.judged, titles=data.titles)
+    assert ours.means["bm25"] == clickvec.evaluate("bm25", SHOP / "judged.tsv", titles=titles).means["bm25"]
+    assert clickvec.train(data.clicks, epochs=1, encoder={"cells": 4}, progress=False).dimension == 4
+    with pytest.raises(clickvec.Error, match="expected a field `body`, found doc_id, text"):
+        read(Dataset(Docs(), Queries(), Qrels()), field="body")
+    assert ir_datasets.load("vaswani").has_qrels()
