@@ -6,6 +6,8 @@
 mod repaired;
 mod served;
 mod targets;
+#[path = "../../crates/clickvec-transformer/tests/tiny/mod.rs"]
+mod tiny;
 mod training;
 
 use std::backtrace::Backtrace;

@@ -12,6 +12,7 @@ use clickvec::train::Weighting;
 use clickvec_eval::ranker::{self, Corpus, RankerSpec, Resources, System};
 use clickvec_eval::read_queries;
 use clickvec_eval::trec::{read_qrels, read_run};
+use clickvec_eval::update::State;
 use clickvec_eval::{TestSetFiles, read_test_set};
 use clickvec_index::Index;
 use clickvec_lab::SYSTEMS;
@@ -19,10 +20,12 @@ use clickvec_lab::simulate;
 use clickvec_lab::table::{self, Plan};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_tables::files;
+use clickvec_transformer::Transformer;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::repaired;
-use crate::served::{changes, config, copy, described, engine, http, requests};
+use crate::served::{changed, changes, config, copy, described, engine, http, requests};
+use crate::tiny;
 use crate::training::{checkpoint, scores, teacher};
 
 /// Reads hostile bytes.
@@ -38,7 +41,6 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("compressed", compressed),
     ("config", config),
     ("engine", engine),
-    ("fusion", fusion),
     ("http", http),
     ("index", index),
     ("judged", judged),
@@ -54,11 +56,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("simulation", simulation),
     ("skip-thought", skip_thought),
     ("spec", spec),
+    ("state", state),
     ("teacher", teacher),
     ("text", text),
     ("texts", texts),
     ("titles", titles),
     ("topics", topics),
+    ("transformer", transformer),
     ("vectors", vectors),
 ];
 
@@ -137,6 +141,27 @@ fn beir(data: &[u8]) {
     }
 }
 
+/// The first byte picks the file of the folder; the second how it changes.
+fn transformer(data: &[u8]) {
+    let [first, second, data @ ..] = data else { return };
+    let path = &folder().join("transformer");
+    tiny::write(path);
+    let name = ["config.json", "tokenizer.json", "model.safetensors"][usize::from(*first) % 3];
+    let good = std::fs::read(path.join(name)).unwrap();
+    std::fs::write(path.join(name), changed(&good, *second, data)).unwrap();
+    let Some(transformer) = told(Transformer::load(path)) else { return };
+    let vectors = transformer.encode(Side::Query, &["oak table, chairs", "", "\u{4e1c} cafe\u{301} \u{0}zz"]);
+    assert_eq!(vectors.len(), 3 * transformer.dimension());
+}
+
+fn state(data: &[u8]) {
+    let path = file("shop.update.json", data);
+    if let Some(Some(state)) = told(State::read(&path)) {
+        state.write(&path).unwrap();
+        assert!(State::read(&path).unwrap().as_ref() == Some(&state));
+    }
+}
+
 fn qrels(data: &[u8]) {
     told(read_qrels(data, Path::new("qrels")));
 }
@@ -168,22 +193,6 @@ fn ranker(data: &[u8]) {
     let path = folder().join("ranker");
     let Some(stored) = repaired::file(&path, data, || ranker::load_with(&path, &SYSTEMS)) else { return };
     assert!(stored.score("red shoes", &["shoes in red", ""]).len() == 2);
-}
-
-/// The members are next to it, unchanged.
-fn fusion(data: &[u8]) {
-    static MEMBERS: OnceLock<PathBuf> = OnceLock::new();
-    let folder = MEMBERS.get_or_init(|| {
-        let folder = folder().join("fusion");
-        std::fs::create_dir_all(&folder).unwrap();
-        for entry in std::fs::read_dir(frozen("format-1/rankers")).unwrap() {
-            let path = entry.unwrap().path();
-            std::fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
-        }
-        folder
-    });
-    let path = folder.join("fusion_z-score.safetensors");
-    repaired::file(&path, data, || ranker::load_with(&path, &SYSTEMS));
 }
 
 /// The first byte says which file of the folder it is; from 128 on it is what says which shard an index is.
@@ -251,7 +260,7 @@ fn skip_thought(data: &[u8]) {
     trained("skip-thought:bi=0", "encoder", &folder);
 }
 
-/// Titles that somebody has judged.
+/// Judged titles.
 fn sheet(data: &[u8]) {
     if let Err(message) = clickvec_cli::fuzzing::sheet(&file("sheet.csv", data)) {
         assert!(!message.is_empty() && message.len() < 20_000, "{message:?}");
@@ -317,7 +326,7 @@ fn simulation(data: &[u8]) {
     std::fs::create_dir_all(folder).unwrap();
     std::fs::write(folder.join("truth.json"), data).unwrap();
     std::fs::write(folder.join("clicks.tsv"), "query\ttitle\tcount\n").unwrap();
-    if told(simulate::check_output(folder)).is_some() {
+    if told(simulate::check_output(folder, None)).is_some() {
         assert!(data.windows(10).any(|window| window == b"clicks.tsv" || window.contains(&b'\\')));
     }
 }

@@ -54,7 +54,7 @@ sed '2,29d' "$work/stored.tsv" > "$work/later.tsv"
 cut -f 1 titles.tsv | sed -n '3p;5p' > "$work/gone"
 for form in f32 f16 int8; do
     "$program" index --model lstm.safetensors --titles "$work/first.tsv" --store brand --vectors $form --output whole-$form 2> "$work/log"
-    "$program" index --update "$work/later.tsv" --delete "$work/gone" --output whole-$form 2> "$work/log"
+    "$program" update whole-$form --add "$work/later.tsv" --delete "$work/gone" 2> "$work/log"
     for mode in vectors words fused; do
         "$program" search whole-$form --mode $mode --json -k 5 --filter "brand=brand 0|brand 2" < texts > whole-$form.$mode.jsonl
     done
@@ -70,11 +70,10 @@ lab() {
 }
 lab rankers ulm lsa:dimensions=4 plsa:topics=3,iterations=5 lda:topics=3,sweeps=10 bltm:topics=3,iterations=5 \
     wtm:iterations=2,prune=0.05 ptm:iterations=2,prune=0.05 mrf lce doc2vec:size=4,epochs=2
-rankers=()
-for ranker in rankers/*; do rankers+=("$ranker"); done
+cp rnn.safetensors rankers/
 "$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
-    "${rankers[@]}" trigram vectors:file=words.txt rnn.safetensors \
-    --fusion z-score --save-rankers rankers --json > "$work/evaluated"
+    trigram vectors:file=words.txt \
+    --save-rankers rankers --json > "$work/evaluated"
 rankers=()
 for ranker in rankers/*; do rankers+=("$ranker"); done
 "$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
@@ -97,72 +96,43 @@ stopped() {
 }
 stopped checkpoint train "${small[@]}" --set encoder.cells=4 --validation judged.tsv --epochs 300
 
-# A fusion of three as a folder of rankers, and an index that it serves, with an update.
+# Rankers with other parameters, and an index with weights of a user and an update.
 tiny=(--clicks clicks.tsv --set max_trigrams=100 --set batch_size=32 --set seed=3 --set word_count=none)
 "$program" train "${tiny[@]}" --encoder members --set encoder.cells=2 --set encoder.members=2 --epochs 2 --output "$work/tiny.safetensors" 2> "$work/log"
 lab three-rankers lda:topics=3,sweeps=10,clicked=1
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
-    trigram "$work/tiny.safetensors" --fusion z-score --save-rankers three-rankers --json > "$work/evaluated"
-rankers=()
-for ranker in three-rankers/*; do rankers+=("$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/per-query.tsv" three-rankers.tsv
-"$program" index --model three-rankers/fusion_z-score.safetensors --titles <(head -n 32 titles.tsv) --output three 2> "$work/log"
-"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output three 2> "$work/log"
-for mode in vectors words fused; do
-    "$program" search three --mode $mode --json -k 5 < texts > three.$mode.jsonl
+judge() {
+    "$program" evaluate --judged judged.tsv --titles titles.tsv "$1"/* --output "$work/judged" > /dev/null
+    mv "$work/judged/per-query.tsv" "$1.tsv"
+}
+for folder in three-rankers terms-rankers; do
+    bm25=bm25
+    [ $folder = three-rankers ] || bm25=bm25:k1=0.5,stem=1,split=1
+    "$program" evaluate --judged judged.tsv --titles titles.tsv $bm25 trigram --save-rankers $folder --json > "$work/evaluated"
+    cp "$work/tiny.safetensors" $folder/
+    judge $folder
 done
+weighted() {
+    "$program" index --model "$work/tiny.safetensors" --titles <(head -n 32 titles.tsv) --output "$@" 2> "$work/log"
+    "$program" update "$1" --add <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) 2> "$work/log"
+    for mode in vectors words fused; do
+        "$program" search "$1" --mode $mode --json -k 5 < texts > "$1.$mode.jsonl"
+    done
+}
+weighted three --words exact --fusion z-score --weights vectors=1,words=1,trigrams=1
+weighted linear --words exact --weights vectors=0.8,words=0.01,trigrams=0.2
+# `texts` has plurals and numbers with units too.
+weighted terms --weights vectors=0.8,words=0.01,trigrams=0.2
 
 # A stopped run of a model with members that learns from titles first.
 stopped checkpoint-members train "${tiny[@]}" --titles titles.tsv --encoder members --set encoder.cells=2 --set encoder.members=2 --set titles.epochs=3 --validation judged.tsv --epochs 300
 
-# A fusion of scores as they are, as a folder of rankers and in an index with an update, and the two shards of an index.
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
-    trigram "$work/tiny.safetensors" --fusion linear --save-rankers linear-rankers --json > "$work/evaluated"
-rankers=()
-for ranker in linear-rankers/*; do rankers+=("$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/per-query.tsv" linear-rankers.tsv
-"$program" index --model linear-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output linear 2> "$work/log"
-"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output linear 2> "$work/log"
-for mode in vectors words fused; do
-    "$program" search linear --mode $mode --json -k 5 < texts > linear.$mode.jsonl
-done
+# The two shards of an index.
 mkdir -p shards
 for shard in 1 2; do
     "$program" index --model lstm.safetensors --titles titles.tsv --shard $shard/2 --output shards/$shard 2> "$work/log"
 done
 "$program" index --join shards/1 shards/2 --output "$work/joined" 2> "$work/log"
 "$program" search "$work/joined" --mode vectors --json -k 5 < texts > shards.search.jsonl
-
-# BM25 of terms with other parameters, as a ranker of a fusion and in an index
-# with an update. `texts` has plurals and numbers with units too.
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv \
-    bm25:k1=0.5,stem=1,split=1 trigram "$work/tiny.safetensors" --fusion linear --save-rankers terms-rankers --json > "$work/evaluated"
-rankers=()
-for ranker in terms-rankers/*; do rankers+=("$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/per-query.tsv" terms-rankers.tsv
-"$program" index --model terms-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output terms 2> "$work/log"
-"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output terms 2> "$work/log"
-for mode in vectors words fused; do
-    "$program" search terms --mode $mode --json -k 5 < texts > terms.$mode.jsonl
-done
-
-# Vectors of titles and what gives other texts theirs, as a ranker of a fusion and in an index with an update.
-"$program" embed "$work/tiny.safetensors" --side title titles.tsv > "$work/titles.jsonl"
-"$program" evaluate --judged judged.tsv --titles titles.tsv --clicks clicks.tsv bm25 \
-    trigram vectors:file="$work/titles.jsonl",ridge=0.3 "$work/tiny.safetensors" --fusion linear --save-rankers taught-rankers \
-    --json > "$work/evaluated"
-rankers=()
-for ranker in taught-rankers/*; do rankers+=("$ranker"); done
-"$program" evaluate --judged judged.tsv --titles titles.tsv "${rankers[@]}" --output "$work/judged" > /dev/null
-mv "$work/judged/per-query.tsv" taught-rankers.tsv
-"$program" index --model taught-rankers/fusion_linear.safetensors --titles <(head -n 32 titles.tsv) --output taught 2> "$work/log"
-"$program" index --update <(sed '2,29d' titles.tsv) --delete <(sed -n 3p titles.tsv | cut -f 1) --output taught 2> "$work/log"
-for mode in vectors words fused; do
-    "$program" search taught --mode $mode --json -k 5 < texts > taught.$mode.jsonl
-done
 
 # Vectors in lists, with a column.
 "$lists_program" index --model lstm.safetensors --titles "$work/stored.tsv" --store brand --output lists 2> "$work/log"
