@@ -51,8 +51,8 @@ class Work:
         self.commands = {
             "first build": (None, [*build, "titles.tsv"]),
             "build in place of another": ("built", [*build, "other.tsv"]),
-            "update": ("built", [*index, "--update", "new.tsv"]),
-            "compaction": ("updated", [*index, "--join", "shop.index"]),
+            "update": ("built", [program, "update", "shop.index", "--add", "new.tsv"]),
+            "compaction": ("updated", [program, "update", "shop.index", "--compact"]),
         }
         self.done(self.commands["first build"][1])
         shutil.copytree(folder / "shop.index", folder / "built")

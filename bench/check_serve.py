@@ -25,7 +25,7 @@ class Service:
 
     def __init__(self, program, folder, *more, listen="127.0.0.1:0"):
         self.log = open(folder / "serve.log", "a")
-        command = [program, "serve", str(folder / "shop.index"), "--listen", listen, *more]
+        command = [program, "serve", str(folder / "shop.index"), str(folder / "few.index"), "--listen", listen, *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://"), (folder / "serve.log").read_text()
@@ -43,14 +43,21 @@ def prepare(program, folder):
     run = lambda *command: subprocess.run([program, *map(str, command)], check=True, capture_output=True)
     model = folder / "shop.safetensors"
     run("train", "--clicks", SHOP / "clicks.tsv", "--set", "encoder.cells=32", "--epochs", 6, "--output", model)
-    run("index", "--model", model, "--titles", SHOP / "titles.tsv", "--output", folder / "shop.index")
+    titles = folder / "titles.tsv"
+    rows = [line.split("\t") for line in (SHOP / "titles.tsv").read_text().splitlines()[1:]]
+    lines = [f"{id}\t{title}\t{title.split()[0]}\t{7 + 31 * number % 500}.50" for number, (id, title) in enumerate(rows)]
+    titles.write_text("\n".join(["id\ttitle\tbrand\tprice", *lines]) + "\n")
+    run("index", "--model", model, "--titles", titles, "--store", "brand,price", "--output", folder / "shop.index")
+    few = folder / "few.tsv"
+    few.write_text("\n".join(["id\ttitle", *["\t".join(row) for row in rows[:90]]]) + "\n")
+    run("index", "--model", model, "--titles", few, "--output", folder / "few.index")
 
 
 def check_openai(service):
     import openai
 
     client = openai.OpenAI(base_url=service.url + "/v1", api_key="none", max_retries=0)
-    assert [model.id for model in client.models.list()] == ["shop", "shop:query", "shop:title"]
+    assert [model.id for model in client.models.list()] == ["shop", "shop:query", "shop:title", "few", "few:query", "few:title"]
     texts = ["lether couch", "desk lamp"]
     for model in ["shop", "shop:query", "shop:title"]:
         # The client asks for base64 and decodes it; numbers must give the same.
@@ -77,12 +84,16 @@ REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "413", "414", "415"
 
 
 def check_description(service, folder):
-    (folder / "schemathesis.toml").write_text(f"[checks]\nnegative_data_rejection.expected-statuses = {json.dumps(REFUSALS)}\n")
+    config = f"[checks]\nnegative_data_rejection.expected-statuses = {json.dumps(REFUSALS)}\n"
+    # Whether a field, a boost, a page or a number of dimensions fits the index is more than a schema can say.
+    accepted = ["2xx", "401", "403", "404", "409", "422", "429", "5xx"]
+    for address in ["/search", "/v1/embeddings"]:
+        config += f'[[operations]]\ninclude-path = "{address}"\n[operations.checks]\npositive_data_acceptance.expected-statuses = {json.dumps(accepted)}\n'
+    (folder / "schemathesis.toml").write_text(config)
     command = [str(pathlib.Path(sys.executable).parent / "schemathesis"), "run", service.url + "/openapi.json", "--checks", "all",
                "--header", f"Authorization: Bearer {TOKEN}", "--max-examples", os.environ.get("CLICKVEC_EXAMPLES", "30"), "--seed", "1",
-               # A token is needed only if the service has some; and whether a condition, a page or a number of dimensions fits the
-               # index is more than a schema can say.
-               "--exclude-checks", "missing_required_header,positive_data_acceptance"]
+               # A token is needed only if the service has some.
+               "--exclude-checks", "missing_required_header"]
     # It keeps notes of its own where it runs.
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
@@ -115,6 +126,11 @@ class Page:
 
     def one(self, selector):
         return self.browser.find_element("css selector", selector)
+
+    def click(self, element):
+        # Not below the header, which stays at the top.
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
 
     def until(self, what, holds):
         end = time.time() + 15
@@ -149,11 +165,11 @@ class Page:
 
 
 def check_page(program, folder, pictures):
-    for width, height in [(390, 844), (1200, 900)]:
+    for width, height in [(360, 780), (800, 1000), (1280, 900)]:
         for scheme in ["light", "dark"]:
             record = folder / f"record-{width}-{scheme}"
             judged = record / "judgments.tsv"
-            service = Service(program, folder, "--record", str(record))
+            service = Service(program, folder, "--record", str(record), "--queries", str(SHOP / "clicks.tsv"))
             page = Page(width, height, scheme)
             try:
                 walk(service, page, pictures, judged)
@@ -169,16 +185,18 @@ def check_page(program, folder, pictures):
                 page.browser.quit()
                 service.process.kill()
     subprocess.run([program, "evaluate", "--judged", str(judged), "bm25"], check=True, capture_output=True)
-    print("page: typed, explained, compared, judged, stopped and came back; axe finds nothing serious")
+    print("page: typed, filtered, explained, compared, judged, stopped and came back; axe finds nothing serious")
 
 
 def check_marks(service, page, query, selectors):
     """What is marked in the query's words and in the titles is what the service says are keywords, and bold what the query has too."""
-    answer = service.get(f"/search?q={query}&k=10&keywords=true&matched=true")
+    answer = service.get(f"/search?q={query}&k=12&keywords=true&matched=true")
     texts = lambda selector, within: [mark.text.lower() for mark in within.find_elements("css selector", selector)]
     assert answer["keywords"] and any(hit["keywords"] for hit in answer["results"]), answer
     page.until("keywords of the query", lambda: texts("mark", page.one("#known")) == [word["text"] for word in answer["words"] if word["text"] in answer["keywords"]])
-    for hit, link in zip(answer["results"], page.all("#lists li a"), strict=True):
+    # Weak matches come last.
+    shown = sorted(answer["results"], key=lambda hit: hit.get("confidence", 1) < 0.35)
+    for hit, link in zip(shown, page.all("#lists li a"), strict=True):
         assert link.text == hit["title"], (link.text, hit)
         words = [word for word in re.findall(r"[^\W_]+", hit["title"].lower()) if word in hit["keywords"]]
         assert texts("mark", link) == words, (link.get_attribute("innerHTML"), hit)
@@ -191,26 +209,67 @@ def check_marks(service, page, query, selectors):
 def walk(service, page, pictures, judged):
     from selenium.webdriver.common.keys import Keys
 
-    page.browser.get(service.url + "/?q=leather+sofa")
-    page.until("titles of an address", lambda: len(page.all("#lists li")) == 8)
+    count = lambda query: len(service.get(f"/search?q={query}&k=12")["results"])
+    page.browser.get(service.url + "/?q=leather+sofa&why=1")
+    page.until("titles of an address", lambda: len(page.all("#lists li")) == count("leather+sofa"))
     check_marks(service, page, "leather+sofa", ["mark", "b"])
     page.browser.get(service.url)
     page.until("the index's facts", lambda: page.one("#about").get_attribute("textContent").startswith("Name"))
+    page.until("the start", lambda: page.one("#about-line").text.startswith("168 titles · index made") and len(page.all("#examples a")) == 10)
     assert page.browser.switch_to.active_element.get_attribute("id") == "query"
+    page.shoot(pictures, "start")
+    page.accessible("start")
+    page.fits("start")
     page.one("#query").send_keys("lether couch")
-    page.until("titles as one types", lambda: len(page.all("#lists li")) == 8)
+    titles = count("lether+couch")
+    page.until("titles as one types", lambda: len(page.all("#lists li")) == titles)
     page.until("the address", lambda: "q=lether+couch" in page.browser.current_url)
-    check_marks(service, page, "lether+couch", ["mark"])
+    # Suggestions: the arrows point at one, Escape closes them.
+    page.until("suggestions", lambda: "leather couch 3-seat" in page.one("#suggestions").text)
+    page.shoot(pictures, "suggestions")
+    page.accessible("suggestions")
+    page.one("#query").send_keys(Keys.ARROW_DOWN)
+    page.until("a suggestion", lambda: page.one("#suggestions [aria-selected=true]").get_attribute("id") == page.one("#query").get_attribute("aria-activedescendant"))
+    page.one("#query").send_keys(Keys.ESCAPE)
+    page.until("no suggestions", lambda: not page.one("#suggestions").is_displayed() and page.one("#query").get_attribute("value") == "lether couch")
+    page.one("#query").send_keys(Keys.ENTER)
+    assert not page.all("#lists mark") and not page.all(".reason")
     page.shoot(pictures, "search")
     page.accessible("search")
     page.fits("search")
+    # A filter, and away with it.
+    if not page.one("#filters details").get_attribute("open"):
+        page.click(page.one("#filters summary"))
+    brand = page.all("#filters input[type=checkbox]")[0]
+    name, found = brand.find_element("xpath", "..").text.split("\n")[0], int(page.all("#filters label small")[0].text)
+    page.click(brand)
+    page.until("titles of a brand", lambda: len(page.all("#lists li")) == found and name in page.one("#chosen").text and f"filter=brand%3D{name}" in page.browser.current_url)
+    page.shoot(pictures, "filter")
+    page.accessible("filter")
+    page.click(page.one("#chosen button"))
+    page.until("all titles", lambda: len(page.all("#lists li")) == titles and "filter" not in page.browser.current_url)
+    page.click(page.one(".switch"))
+    page.until("numbers", lambda: len(page.all(".reason")) == titles and "why=1" in page.browser.current_url)
+    check_marks(service, page, "lether+couch", ["mark", "b"])
+    page.shoot(pictures, "numbers")
+    page.accessible("numbers")
+    page.fits("numbers")
     # Modes: side by side has three lists.
-    page.one("input[value=side]").find_element("xpath", "..").click()
+    page.click(page.one("input[value=side]").find_element("xpath", ".."))
     page.until("three lists", lambda: len(page.all("#lists section")) == 3)
     page.shoot(pictures, "side")
     page.fits("side by side")
     page.browser.back()
     page.until("one list again", lambda: len(page.all("#lists section")) == 1 and page.one("input[value=fused]").is_selected())
+    # Two indexes beside each other, with what differs.
+    page.browser.get(service.url + "/?q=lether+couch&with=few")
+    page.until("two lists", lambda: [of.text for of in page.all("#lists h2")] == ["shop", "few"] and "in both lists" in page.one("#status").text)
+    assert "New" in page.one("#lists section").text and "Gone" not in page.one("#lists").text
+    page.shoot(pictures, "compared")
+    page.accessible("compared")
+    page.fits("compared")
+    page.browser.get(service.url + "/?q=lether+couch&why=1")
+    page.until("one list", lambda: len(page.all(".reason")) == titles)
     # By keyboard to the second title and into its explanation.
     page.one("#query").send_keys(Keys.ARROW_DOWN)
     page.browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
@@ -220,6 +279,7 @@ def walk(service, page, pictures, judged):
     second.send_keys(Keys.ENTER)
     page.until("an explanation", lambda: page.one("#why").get_attribute("open") is not None and page.one("#why-title").text == name)
     page.until("heat maps", lambda: len(page.all("#why svg rect.l16")) > 0 and "Shared cells" in page.one("#why-body").text)
+    assert "by meaning: " in page.one(".told").text
     assert "id=" in page.browser.current_url
     page.shoot(pictures, "explain")
     page.accessible("explanation")
@@ -232,19 +292,19 @@ def walk(service, page, pictures, judged):
     page.until("the explanation from its address", lambda: page.one("#why-title").text == name)
     page.one("#close").send_keys(Keys.ESCAPE)
     page.until("no explanation after Escape", lambda: page.one("#why").get_attribute("open") is None and "id=" not in page.browser.current_url)
-    page.one(".compare").click()
+    page.click(page.one(".compare"))
     page.until("why one is above another", lambda: "above" in page.one("#why-title").text and "in all" in page.one("#why-body").text)
     assert re.search(r"In the fused list it has [\d.]+ and the other [\d.]+: vectors −?[\d.]+(, words −?[\d.]+)?\.", page.one("#why-body").text), page.one("#why-body").text
     page.shoot(pictures, "above")
-    page.one("#close").click()
+    page.click(page.one("#close"))
     # Thumbs.
     up = page.all(".thumbs button")[0]
-    up.click()
+    page.click(up)
     page.until("a judgment", lambda: up.get_attribute("aria-pressed") == "true" and "lether couch\t" in judged.read_text())
-    up.click()
+    page.click(up)
     page.until("no judgment", lambda: up.get_attribute("aria-pressed") == "false" and "lether couch\t" not in judged.read_text())
-    page.all(".thumbs button")[0].click()
-    page.all(".thumbs button")[3].click()
+    page.click(page.all(".thumbs button")[0])
+    page.click(page.all(".thumbs button")[3])
     page.until("two judgments", lambda: judged.read_text().count("\n") == 3)
     # What nobody can find.
     page.one("#query").clear()
@@ -252,7 +312,7 @@ def walk(service, page, pictures, judged):
     page.until("no title", lambda: "No title" in page.one("main").text)
     page.one("#query").clear()
     page.one("#query").send_keys("lether couch")
-    page.until("titles again", lambda: len(page.all("#lists li")) == 8)
+    page.until("titles again", lambda: len(page.all("#lists li")) == titles)
     faults = [entry for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
     assert not faults, faults
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fine-tunes all-MiniLM-L6-v2 on a click log, and writes its vectors: a teacher, or a part of a fusion.
+"""Fine-tunes all-MiniLM-L6-v2 on a click log, and writes its vectors: a teacher of training.
 
     fine_tune.py DATA OUTPUT [--epochs 2] [--keep 1]
 

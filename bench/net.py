@@ -40,12 +40,6 @@ prepare-private: json, private.tsv
     clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --private --output private.tsv --json
 prepare-all: json, all.tsv
     clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 1 --keep case --output all.tsv --json
-prepare-validation: json, part.tsv, held.tsv
-    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --min-users 2 --validation held.tsv \
-        --validation-split 0.1 --output part.tsv --json
-prepare-after: json, before.tsv, after.tsv
-    clickvec prepare shop/log.csv --columns item=sku --titles shop/titles.tsv --validation after.tsv \
-        --validation-split 2026-03-10 --output before.tsv --json
 prepare-items: json, items.tsv
     clickvec prepare shop/log.csv --columns item=sku --item-as-title --output items.tsv --json
 prepare-pipe: text
@@ -64,7 +58,7 @@ prepare-bias: json, weighted.tsv
 train: json, shop.safetensors
     clickvec train --clicks shop/clicks.tsv --validation shop/validation.tsv --output shop.safetensors --json
 train-prepared: json, prepared.safetensors
-    clickvec train --clicks clicks.tsv --validation held.tsv --output prepared.safetensors --json
+    clickvec train --clicks clicks.tsv --output prepared.safetensors --json
 train-private: private.safetensors
     clickvec train --clicks private.tsv --epochs 2 --held-out 0 --output private.safetensors
 train-held-out: json, heldout.safetensors
@@ -150,23 +144,15 @@ evaluate-files: runs
     clickvec evaluate $JUDGED bm25 shop.safetensors --output runs
 evaluate-runs: json
     clickvec evaluate --judged runs/judged.qrels runs/bm25.run runs/shop.run --trec-eval --json
-evaluate-fused-runs: json
-    clickvec evaluate $JUDGED runs/bm25.run runs/shop.run --fusion z-score --json
-evaluate-fusions: json
-    clickvec evaluate $JUDGED bm25:k1=0.5,stem=1,split=1 trigram shop.safetensors --fusion linear \
-        --fusion min-max --fusion z-score --fusion reciprocal-rank --json
-evaluate-fitted: json, trained
-    clickvec evaluate $JUDGED bm25 shop.safetensors --fusion linear:shop/validation.tsv \
-        --save-rankers trained --json
+evaluate-saved: json, trained
+    clickvec evaluate $JUDGED bm25 shop.safetensors --save-rankers trained --json
 evaluate-papers: json
     clickvec lab table $JUDGED --clicks shop/clicks.tsv --ranker ulm --ranker lsa:dimensions=50 \
         --ranker plsa:topics=10,iterations=20 --ranker lda:topics=10,sweeps=30 --ranker bltm:topics=10,iterations=20 \
         --ranker wtm --ranker ptm --ranker mrf --ranker lce --ranker doc2vec:size=20,epochs=5 --cache rankers --json
 evaluate-restored: json
     clickvec evaluate $JUDGED rankers/models/ptm-*.safetensors rankers/models/lsa-*.safetensors \
-        trained/fusion_linear.safetensors --json
-evaluate-vectors: json
-    clickvec evaluate $JUDGED vectors:file=titles.npy,ridge=0.3 --json
+        trained/bm25.safetensors --json
 evaluate-better: json
     clickvec evaluate $JUDGED bm25 shop.safetensors --require shop:better:bm25 \
         --require shop:not-worse:bm25 --json
@@ -184,14 +170,6 @@ full-files: json, fullruns
     clickvec evaluate --full=50 $JUDGED bm25 shop.safetensors --output fullruns --json
 full-runs: json
     clickvec evaluate --full $JUDGED fullruns/bm25.run fullruns/shop.run --measures ndcg@10,recall@100 --json
-full-fusions: json, fused
-    clickvec evaluate --full $JUDGED bm25:k1=0.5,stem=1,split=1 trigram shop.safetensors \
-        --fusion linear:shop/validation.tsv --fusion min-max:shop/validation.tsv --fusion z-score:shop/validation.tsv --fusion reciprocal-rank:shop/validation.tsv \
-        --save-rankers fused --json >fused.json
-    cat fused.json
-full-vectors: json, fusedvectors
-    clickvec evaluate --full $JUDGED bm25 vectors:file=titles.npy,ridge=0.3 shop.safetensors \
-        --fusion linear:shop/validation.tsv --save-rankers fusedvectors --json
 
 # Search, in each mode of each kind of index.
 index: json
@@ -217,11 +195,8 @@ search-nothing: text
 full-index: json
     clickvec evaluate --full --judged shop/judged.tsv bm25 shop.index --json
 index-fused: hits
-    clickvec index --model fused/fusion_linear.safetensors --titles shop/titles.tsv --output fused.index
+    clickvec index --model shop.safetensors --titles shop/titles.tsv --weights words=0.05,trigrams=0.1 --output fused.index
     queries | clickvec search fused.index --json
-index-fused-vectors: hits
-    clickvec index --model fusedvectors/fusion_linear.safetensors --titles shop/titles.tsv --output teacher.index
-    queries | clickvec search teacher.index --json
 full-fused-index: json
     clickvec evaluate --full --judged shop/judged.tsv bm25 fused.index --json
 index-words: hits
@@ -243,10 +218,10 @@ index-update: hits
     printf 'id\ttitle\nn1\tGreen Leather Couch\np076\tNorrland Sofa Bed\n' >new.tsv
     echo p029 >gone.txt
     cp -r shop.index changed.index
-    clickvec index --update new.tsv --delete gone.txt --output changed.index
+    clickvec update changed.index --add new.tsv --delete gone.txt
     for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 index-compact: hits
-    clickvec index --join changed.index --output changed.index
+    clickvec update changed.index --compact
     for mode in vectors words fused; do clickvec search changed.index --mode $mode --json 'lether couch' sofa; done
 
 # The service.

@@ -85,7 +85,7 @@ def picture(rows, rates):
     for row, (initial, results) in enumerate(rows.items()):
         losses = {key: [epoch[0] for epoch in line] for key, line in results.items()}
         at_1 = {key: [epoch[1] for epoch in line] for key, line in results.items()}
-        named = "initial weights: fan" if initial == "fan" else f"initial weights ±{initial}"
+        named = f"initial weights: {initial}" if initial.endswith("fan") else f"initial weights ±{initial}"
         y = TOP + ROW * row
         out += Panel(LEFT, y, f"Training loss, {named}", "mean loss of a pair", losses, True).draw()
         out += Panel(LEFT + WIDTH + GAP, y, f"Held-out queries, {named}", "NDCG@1", at_1).draw()
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--output", required=True, type=pathlib.Path, help="where the picture goes")
     parser.add_argument("--program", default="clickvec")
     parser.add_argument("--rates", default="1e-3,3e-3", help="three learning rates at most")
-    parser.add_argument("--init-ranges", default="0.01,fan", help="a row of the picture each")
+    parser.add_argument("--init-ranges", default="0.01,active-fan", help="a row of the picture each")
     parser.add_argument("--options", default="--preset lstm-dssm", help="further options of clickvec train")
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()

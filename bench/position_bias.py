@@ -122,7 +122,7 @@ def compare(world, folder, options, run):
         for name in ("plain", "weighted"):
             model = folder / f"{name}.safetensors"
             run("train", "--clicks", folder / f"{name}.tsv", "--set", "keep=last", "--output", model, "--set", f"seed={seed}", *epochs)
-            per_query = folder / "per-query.tsv"
+            per_query = folder / "runs" / "per-query.tsv"
             run("evaluate", "--judged", folder / "judged.tsv", model, "--output", per_query.parent)
             rows = [line.split("\t") for line in per_query.read_text().splitlines()]
             query = rows[0].index("query_id")

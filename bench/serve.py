@@ -141,7 +141,7 @@ def clickvec(args, paths, folder):
         new = folder / "new.tsv"
         lines = ["\t".join([f"new{next(numbers)}", f"Oak table with {place} drawers", *["0"] * (len(fields) - 2)]) for place in range(count)]
         new.write_text("\n".join(["\t".join(fields), *lines]) + "\n", encoding="utf-8")
-        subprocess.run([args.program, "index", "--update", new, "--output", index], check=True, capture_output=True)
+        subprocess.run([args.program, "update", index, "--add", new], check=True, capture_output=True)
 
     def reload():
         add(1)

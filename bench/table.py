@@ -124,7 +124,7 @@ def main():
                 events = [json.loads(line) for line in run(train).splitlines()]
                 seconds.append(time.monotonic() - start)
                 parameters = next(e["parameters"] for e in events if e["event"] == "log")
-            found = json.loads(run(evaluate + bm25 + models + ["--output", folder]))
+            found = json.loads(run(evaluate + bm25 + models + ["--output", folder / "runs"]))
             of_seed = {s["name"]: s for s in found["systems"] if s["name"].startswith("seed-")}
             metrics = {}
             for metric in METRICS:
@@ -135,7 +135,7 @@ def main():
             rows.append({**row, "seconds": statistics.fmean(seconds)})
             print(name, *(f"{metrics[m]['mean']:.4f}" for m in METRICS), f"{rows[-1]['seconds']:.1f} s", file=sys.stderr)
 
-            values = per_query(folder / "per-query.tsv")
+            values = per_query(folder / "runs" / "per-query.tsv")
             theirs = next(v for system, v in values.items() if system.startswith("bm25"))
             of_models = [v for system, v in values.items() if system.startswith("seed-")]
             means[name] = {}

@@ -181,7 +181,7 @@ def month(rule, drifts, seed, days):
             (folder / "titles.tsv").write_text(titles(market, day))
             values.append(quality(market, folder, day))
             if rule == "never":
-                run(folder, "index", "--update", "titles.tsv", "--output", "shop")
+                run(folder, "update", "shop", "--add", "titles.tsv")
             else:
                 file = f"day{day:02}.tsv"
                 (folder / file).write_text(clicks(market, folder, day, day == POISONED))

@@ -13,11 +13,9 @@ has a titles.tsv and a judged.tsv too, models named OTHER-SEED (see `--other-nam
 `--titles OTHER/titles.tsv`.
 
 Printed: NDCG@1 and @3 of judged titles, nDCG@10 and recall@100 of a search over all titles (what was not judged counts
-as bad, a grade of 2 or more as relevant), the processor seconds of a training; the same for the fusion of each model
-with BM25 and letter trigrams, whose weights are fitted on the other half of the queries (`--bm25` gives the BM25 parameters,
-which get a row of their own next to the plain `bm25`; `--vectors` adds the vectors of another program to the fusion, and `--ridge 0.3`
-gives the queries theirs from vectors of titles alone); the same with weights that are fitted and measured on all judged queries, which flatters
-them; and paired tests of the per-query means over the seeds, each variant against the baselines and the variants before it. Needs Python 3.9 or
+as bad, a grade of 2 or more as relevant), the processor seconds of a training; and paired tests of the per-query means over the
+seeds, each variant against the baselines and the variants before it. `--bm25` gives BM25 with other parameters a row of its own, and
+`--vectors` the vectors of another program. Needs Python 3.9 or
 later, and nothing else.
 """
 
@@ -86,17 +84,6 @@ def judged(program, path, systems, *more):
         for row in rows(figures):
             found.setdefault(row["system"], []).append((float(row["ndcg@1"]), float(row["ndcg@3"])))
     return list(found.values())
-
-
-def judged_in_sample(program, path, systems, method, folder):
-    """The figures of a fusion whose weights are fitted to the queries that it is judged on, which `evaluate` refuses."""
-    row = next(iter(rows(path)))
-    other = folder / "other.tsv"
-    other.write_text(f"query\ttitle\tgrade\nno such query\t{row['title']}\t1\n", encoding="utf-8")
-    told = json.loads(run(program, "evaluate", "--judged", other, "--json", *systems, "--fusion", f"{method}:{path}"))
-    members = next(system["fusion"]["members"] for system in told["systems"] if system.get("fusion"))
-    weights = ",".join(str(member["weight"]) for member in members)
-    return judged(program, path, systems, "--fusion", f"{method}:{weights}")[-1]
 
 
 def searched(program, path, titles, systems, *more):
@@ -226,10 +213,8 @@ def main():
     parser.add_argument("--models", type=pathlib.Path)
     parser.add_argument("--other", type=pathlib.Path)
     parser.add_argument("--other-name", default="other")
-    parser.add_argument("--bm25", default=BM25, help="the BM25 in the fusion, such as bm25:stem=1,split=1")
-    parser.add_argument("--fusion", default="linear", help="how the model is fused with the baselines: methods, by commas")
-    parser.add_argument("--vectors", metavar="QUERIES,TITLES", help="what the model is fused with besides: vectors of another program")
-    parser.add_argument("--ridge", help="`ridge=RIDGE` for the ranker `vectors`: --vectors needs no queries")
+    parser.add_argument("--bm25", default=BM25, help="one more baseline, such as bm25:stem=1,split=1")
+    parser.add_argument("--vectors", metavar="QUERIES,TITLES", help="one more baseline: vectors of another program")
     parser.add_argument("--development", action="store_true", help="leave the unseen queries alone")
     arguments = parser.parse_intermixed_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -257,28 +242,15 @@ def measure(arguments, folder):
             judged(program, half, systems, *more), searched(program, half, titles, systems, *more))]
         return [[column[place] for column in found] for place in range(len(found[0]))]
 
-    fused_with = [arguments.bm25, TRIGRAM]
-    baselines = list(dict.fromkeys([BM25, *fused_with]))
-    of_baselines, of_rankers = (list(baselines), list(fused_with))
-    if arguments.vectors and arguments.ridge:
-        name = f"vectors:{files_of(arguments.vectors)},ridge={arguments.ridge}"
-        files = [name, "--save-rankers", folder / "kept"]
-        judged(program, development, files, "--titles", titles)
-        # It is trained once.
-        kept = [next((folder / "kept").glob("vectors*.safetensors"))]
-        baselines.append(name)
-        of_baselines, of_rankers = [*of_baselines, *kept], [*of_rankers, *kept]
-    elif arguments.vectors:
-        name = f"vectors:{files_of(arguments.vectors)}"
-        baselines.append(name)
-        of_baselines, of_rankers = ([*rankers, name] for rankers in (of_baselines, of_rankers))
+    baselines = list(dict.fromkeys([BM25, arguments.bm25, TRIGRAM]))
+    if arguments.vectors:
+        baselines.append(f"vectors:{files_of(arguments.vectors)}")
     of_other = [None] * len(baselines)
     if arguments.other:
         other_titles = ["--titles", arguments.other / "titles.tsv"]
-        of_other = judged(program, arguments.other / "judged.tsv", of_baselines, *other_titles)
-    for name, found, other in zip(baselines, columns(of_baselines), of_other):
+        of_other = judged(program, arguments.other / "judged.tsv", baselines, *other_titles)
+    for name, found, other in zip(baselines, columns(baselines), of_other):
         table.add(name, [[each] for each in found] + ([[other]] if arguments.other else []))
-    in_sample = []
     for variant in arguments.variants:
         name, options = variant.split("=", 1)
         models, seconds = zip(*(trained(program, arguments, name, options, seed) for seed in seeds))
@@ -292,25 +264,7 @@ def measure(arguments, folder):
             )
         seconds = None if None in seconds else statistics.fmean(seconds)
         table.add(name, by_column, seconds)
-        if arguments.development:
-            continue
-        for method in arguments.fusion.split(","):
-            fused = []
-            for model in models:
-                systems = [*of_rankers, model, "--titles", titles, "--fusion"]
-                fused.append([])
-                for half, other in [(development, unseen), (unseen, development)]:
-                    fused[-1].append(judged(program, half, [*systems, f"{method}:{other}"])[-1])
-                    fused[-1].append(searched(program, half, titles, [*systems, f"{method}:{other}"])[-1])
-            rest = [None] if arguments.other else []
-            table.add(f"{name}, fused by {method}", [*[list(each) for each in zip(*fused)], *rest])
-            systems = [[*of_rankers, model, "--titles", titles] for model in models]
-            of_all = [judged_in_sample(program, arguments.data / "judged.tsv", each, method, folder) for each in systems]
-            in_sample.append((f"{name}, fused by {method}", shown(*over_seeds(of_all))))
     table.tests(baselines)
-    if in_sample:
-        print("\n| weights fitted to all judged queries and measured on them | NDCG@1/@3 |\n| --- | --- |")
-        print("\n".join(f"| {name} | {figures} |" for name, figures in in_sample))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a book of the documentation: bash docs/build.sh
-# Writes target/book/index.html. Uses mdbook if it is on the path; otherwise installs it once below target/tools.
+# Writes target/book/index.html. Uses mdbook if it is on the path; otherwise installs it once below target/tools. Needs Python 3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,8 +14,14 @@ if [ -z "$mdbook" ]; then
     fi
 fi
 log="$target/book.log"
-mkdir -p "$target"
-"$mdbook" build --dest-dir "$(realpath -m "$target/book")" 2>&1 | tee "$log"
+# A copy, with the page about the Python package, which is made from its docstrings.
+source="$target/book-source"
+rm -rf "$source"
+mkdir -p "$source"
+cp -r book.toml docs "$source"
+python3 crates/clickvec-py/reference.py >"$source/docs/reference/python.md"
+sed -i 's|^# Explanation|- [The Python package](reference/python.md)\n\n&|' "$source/docs/SUMMARY.md"
+"$mdbook" build --dest-dir "$(realpath -m "$target/book")" "$source" 2>&1 | tee "$log"
 # A page that is missing or a link that mdBook cannot read is only a warning to it.
 if grep -qE '\b(WARN|ERROR)\b' "$log"; then
     echo "error: expected a book without warnings, found the above" >&2

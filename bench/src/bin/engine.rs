@@ -1,6 +1,6 @@
 //! How fast an index opens and answers, how many of the best titles its lists find, and what searches feel of compaction.
 //!
-//! cargo run --release -p clickvec-bench --bin engine -- INDEX QUERIES.txt [--count N] [--exact] [--compact]
+//! cargo run --release -p clickvec-bench --bin engine -- INDEX QUERIES.txt [--count N] [--filter CONDITION] [--exact] [--compact]
 //!
 //! `bench/make_titles.py` makes the titles, `clickvec index` the index. Times are of one thread, inside the process: those that
 //! passed, and those of the processor, which other programs change less.
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec_index::{Index, Mode, Part, Request, compact};
+use clickvec_index::{Filter, Index, Mode, Part, Request, compact};
 
 #[derive(Parser)]
 struct Args {
@@ -23,6 +23,9 @@ struct Args {
     /// The number of queries, spread over the file.
     #[arg(long, default_value_t = 2000)]
     count: usize,
+    /// A condition that titles must meet; may be repeated.
+    #[arg(long)]
+    filter: Vec<Filter>,
     /// Compare with an exact search of all vectors.
     #[arg(long)]
     exact: bool,
@@ -46,7 +49,7 @@ fn main() -> Result<()> {
     println!("{}", serde_json::to_string(engine.facts())?);
     for mode in engine.modes() {
         let mut times = Times::default();
-        queries.iter().try_for_each(|query| times.search(&engine, query, mode))?;
+        queries.iter().try_for_each(|query| times.search(&engine, query, mode, &args.filter))?;
         println!("{mode:8} {times}");
     }
     if args.exact {
@@ -73,7 +76,7 @@ fn main() -> Result<()> {
             let compaction = scope.spawn(compaction);
             let mut times = Times::default();
             for query in queries.iter().cycle().take_while(|_| !done.load(Ordering::Relaxed)) {
-                times.search(&engine, query, Mode::Fused)?;
+                times.search(&engine, query, Mode::Fused, &args.filter)?;
             }
             let compacted = compaction.join().expect("it does not panic")?;
             println!(
@@ -93,9 +96,9 @@ fn main() -> Result<()> {
 struct Times([Vec<Duration>; 2]);
 
 impl Times {
-    fn search(&mut self, engine: &Index, query: &str, mode: Mode) -> Result<()> {
+    fn search(&mut self, engine: &Index, query: &str, mode: Mode, filters: &[Filter]) -> Result<()> {
         let (began, used) = (Instant::now(), processor());
-        engine.search(&Request::new(query, mode))?;
+        engine.search(&Request::new(query, mode).with_filters(filters.to_vec()))?;
         self.0[0].push(began.elapsed());
         self.0[1].push(processor() - used);
         Ok(())

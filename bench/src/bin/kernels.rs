@@ -288,7 +288,7 @@ impl Tower {
     fn new(config: EncoderConfig, texts: usize, words: usize) -> Tower {
         let mut encoder = config.build(FEATURES);
         let statistics = TextStatistics { trigrams_per_word: 8.0, words_per_text: words as f64 };
-        initialize(&mut *encoder, &config, "both", statistics, InitRange::Fan, 1);
+        initialize(&mut *encoder, &config, "both", statistics, InitRange::ActiveFan, 0.0, 1);
         let numbers_of_words: Vec<WordId> = numbers_of_words(texts, words).collect();
         let mut batch = Batch::new();
         batch.fill(numbers_of_words.chunks_exact(words), &Words::new(texts * words));

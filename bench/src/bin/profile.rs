@@ -62,6 +62,7 @@ fn main() -> Result<()> {
         weighting: config.weighting,
         max_words: config.max_words,
         tail: config.tail,
+        text: config.text,
         max_trigrams: config.max_trigrams,
         word_count: config.word_count,
         titles: &[],
@@ -130,7 +131,7 @@ fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Res
     let mut towers = ["query", "document"].map(|side| {
         let mut encoder = config.encoder.build(log.dictionary().len());
         let statistics = TextStatistics { trigrams_per_word: 6.0, words_per_text: 5.0 };
-        initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, 1);
+        initialize(&mut *encoder, &config.encoder, side, statistics, config.init_range, config.forget_bias, 1);
         let settings = OptimizerConfig {
             kind: config.optimizer,
             learning_rate: config.learning_rate,

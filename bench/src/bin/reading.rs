@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clickvec::internals::clicks::{ClickLog, ClickReader, LogConfig, Storage};
 use clickvec::tables::TITLE;
-use clickvec::train::{ClickSource, Tail, Weighting};
+use clickvec::train::{ClickSource, Tail, TextConfig, Weighting};
 use clickvec_bench::{median, seconds};
 
 const CONFIG: LogConfig<'_> = LogConfig {
@@ -15,6 +15,7 @@ const CONFIG: LogConfig<'_> = LogConfig {
     weighting: Weighting::Log,
     max_words: 64,
     tail: Tail::Cut,
+    text: TextConfig::USUAL,
     max_trigrams: 1 << 20,
     word_count: None,
     titles: &[],

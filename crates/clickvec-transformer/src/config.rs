@@ -1,4 +1,4 @@
-//! What the settings in a folder say of the encoder.
+//! The settings of the encoder in a folder.
 
 use std::collections::BTreeMap;
 
@@ -28,11 +28,11 @@ pub(crate) struct Config {
     pub(crate) limit: Option<usize>,
     /// Whether texts are changed to lower case before anything else.
     pub(crate) lowercase: bool,
-    /// What stands before each query and each title.
+    /// The prefix of each query and each title.
     pub(crate) prompts: [String; 2],
 }
 
-/// How the vector of a text is made of those of its tokens.
+/// The way the vector of a text is made from those of its tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pooling {
     Mean,
@@ -147,8 +147,8 @@ impl Config {
     }
 }
 
-/// Reads which modules follow the encoder, and how the vectors of tokens become one. Without a list of modules it is their mean, as in
-/// sentence-transformers.
+/// Reads the modules that follow the encoder, and the pooling of the tokens' vectors. Without a list of modules it is their mean,
+/// as in sentence-transformers.
 fn pooling(folder: &mut Folder<'_>) -> Result<Pooling> {
     let modules: Option<Vec<Module>> = folder.json(MODULES)?;
     for (number, module) in modules.iter().flatten().enumerate() {
@@ -176,7 +176,7 @@ fn pooling(folder: &mut Folder<'_>) -> Result<Pooling> {
     }
 }
 
-/// Reads what stands before queries and before titles.
+/// Reads the prefixes of queries and titles.
 fn prompts(folder: &mut Folder<'_>) -> Result<[String; 2]> {
     let Prompts { prompts, default_prompt_name } = folder.json(PROMPTS)?.unwrap_or_default();
     let first = |names: &[&str]| {

@@ -61,8 +61,8 @@ impl Encoder {
         self.words.len() / self.hidden
     }
 
-    /// Writes the vectors of texts, given by their tokens, one after the other. Returns `false` if it gave up because it is later than
-    /// `until`.
+    /// Writes the vectors of texts, which are lists of tokens, one after the other. Returns `false` if it gave up because it is
+    /// later than `until`.
     pub(crate) fn encode<'t>(
         &self,
         texts: impl Iterator<Item = &'t [u32]>,

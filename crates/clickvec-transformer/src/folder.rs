@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3;
 /// The limit of a file of settings or of a vocabulary.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// What helps if the folder is not one that can be read.
+/// The help for a folder that cannot be read.
 pub(crate) const SUPPORTED: &str = "take a BERT model that sentence-transformers saved, such as MiniLM, BGE, GTE or E5";
 
 /// A folder, with the names of the files that were read so far.

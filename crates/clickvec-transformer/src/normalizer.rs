@@ -4,7 +4,7 @@ use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// What is done to a text before it is split, as `tokenizer.json` names it.
+/// The changes to a text before it is split, as `tokenizer.json` names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct Normalizer {
     pub(crate) clean_text: bool,

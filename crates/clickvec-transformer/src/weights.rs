@@ -18,7 +18,7 @@ const ROWS_AT_ONCE: usize = 256;
 /// The tensors of a file.
 pub(crate) struct Tensors<'b> {
     tensors: SafeTensors<'b>,
-    /// What their names begin with.
+    /// The prefix of their names.
     prefix: &'static str,
 }
 

@@ -78,7 +78,7 @@ pub(crate) fn write_tensors(path: &Path, tensors: &Tensors) {
     fs::write(path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()).unwrap();
 }
 
-/// Returns what `tokenizer.json` says.
+/// Returns the contents of `tokenizer.json`.
 pub(crate) fn tokenizer() -> String {
     let vocabulary: Vec<String> =
         vocabulary().iter().zip(0..).map(|(token, id): (_, u32)| format!("{token:?}:{id}")).collect();
@@ -93,7 +93,7 @@ pub(crate) fn tokenizer() -> String {
     )
 }
 
-/// Returns what `config.json` says.
+/// Returns the contents of `config.json`.
 pub(crate) fn config() -> String {
     format!(
         "{{\"model_type\":\"bert\",\"hidden_act\":\"gelu\",\"hidden_size\":{HIDDEN},\"intermediate_size\":{INTERMEDIATE},\
