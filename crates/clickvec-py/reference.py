@@ -1,4 +1,4 @@
-"""Writes the reference of the Python package, from its docstrings, as Markdown to standard output.
+"""Writes the reference of the Python package, from its docstrings, as Markdown to standard output; with --interface a line for each call.
 
 It reads the sources, so that nothing has to be built. What is public and has no docstring is an error.
 """
@@ -123,7 +123,39 @@ def public():
     return [(name, homes[name]) for name in names if name in homes and name != "__version__"]
 
 
+def interface():
+    """A line for each call, property and field that is public, as testdata/frozen/interface/python.txt has them."""
+    modules = [("clickvec", name, module) for name, module in public()] + [(f"clickvec.{module}", None, module) for module in MODULES]
+    for prefix, name, module in modules:
+        lines, tree = source(module)
+        for node in tree.body:
+            is_public = isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_") and not decorated(node, "overload")
+            if not is_public or (name or node.name) != node.name:
+                continue
+            of = f"{prefix}.{node.name}"
+            if isinstance(node, ast.FunctionDef):
+                yield call(of, node)
+                continue
+            yield f"class {of}"
+            for field in fields(lines, node):
+                yield f"{of}.{field[3:].split('`')[0]}"
+            for member in node.body:
+                is_init = isinstance(member, ast.FunctionDef) and member.name == "__init__" and "native" not in ast.unparse(member.args)
+                if is_init or is_shown(member):
+                    is_property = decorated(member, "property")
+                    yield f"{of}.{member.name}: {ast.unparse(member.returns)}" if is_property and member.returns else call(f"{of}.{member.name}", member)
+
+
+def call(name, function):
+    """A call in one line."""
+    returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
+    return f"{name}({ast.unparse(function.args)}){returns}"
+
+
 def main():
+    if "--interface" in sys.argv:
+        print("\n".join(sorted(interface())))
+        return
     print("# The Python package\n\nMade from the docstrings of the package. [Use it from Python](../how-to/python.md) shows how to use it.\n")
     print("## clickvec\n")
     for name, module in public():

@@ -1,9 +1,13 @@
 //! What the program says about itself.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use crate::harness::Folder;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "demo",
+    "build",
     "prepare",
     "train",
     "update",
@@ -46,6 +50,10 @@ fn every_command_has_help() {
         assert_eq!(is_listed(command), !HIDDEN.contains(&command), "{command}: {list}");
     }
     folder.run(&["--version"]).code(0).prints("clickvec 0.");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/commands.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows: BTreeSet<&str> = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    assert_eq!(rows, COMMANDS.into_iter().filter(|command| !HIDDEN.contains(command)).collect());
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod help;
 mod index;
 mod inspect;
 mod inspect_tables;
+#[cfg(feature = "serve")]
+mod interface;
 mod interrupt;
 mod judge;
 #[cfg(target_os = "linux")]
