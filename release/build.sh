@@ -2,7 +2,7 @@
 # Makes the release files in FOLDER (default: target/release-files): bash release/build.sh [FOLDER]
 #
 #   clickvec-VERSION-TARGET.tar.gz   the program, linked statically, manual pages, completions, licences
-#   clickvec_VERSION_ARCH.deb        the same as a Debian package, if dpkg-deb is installed
+#   clickvec_VERSION_ARCH.deb        the same as a Debian package, if dpkg-deb is installed; lintian checks it, if it is
 #   SHA256SUMS
 #
 # Needs cargo and tar. The program is built for musl where that target is installed (`rustup target add
@@ -71,13 +71,35 @@ if command -v dpkg-deb >/dev/null; then
     package="$work/package"
     stage "$package/usr"
     gzip -n9 "$package"/usr/share/man/man1/*.1
+    # As Debian names them; its systems have the text of the second licence.
+    doc="$package/usr/share/doc/clickvec"
+    gzip -n9 <"$doc/CHANGELOG.md" >"$doc/changelog.gz"
+    rm "$doc"/LICENSE-* "$doc/CHANGELOG.md"
+    cat >"$doc/copyright" <<COPYRIGHT
+Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: clickvec
+
+Files: *
+Copyright: The clickvec authors
+License: Expat or Apache-2.0
+
+License: Expat
+$(sed 's/^$/./; s/^/ /' LICENSE-MIT)
+
+License: Apache-2.0
+ The text is in /usr/share/common-licenses/Apache-2.0.
+COPYRIGHT
+    # Linked statically on purpose, with zstd inside, so that one package serves every release of Debian.
+    install -d "$package/usr/share/lintian/overrides"
+    printf 'clickvec: %s [usr/bin/clickvec]\n' statically-linked-binary "embedded-library *" \
+        >"$package/usr/share/lintian/overrides/clickvec"
     mkdir "$package/DEBIAN"
     architecture="$(dpkg --print-architecture)"
     cat >"$package/DEBIAN/control" <<CONTROL
 Package: clickvec
 Version: $version
 Architecture: $architecture
-Maintainer: The clickvec authors
+Maintainer: ${DEBFULLNAME:-The clickvec authors}${DEBEMAIL:+ <$DEBEMAIL>}
 Installed-Size: $(du -ks "$package/usr" | cut -f1)
 Section: science
 Priority: optional
@@ -89,6 +111,13 @@ CONTROL
     deb="clickvec_${version}_$architecture.deb"
     SOURCE_DATE_EPOCH="$epoch" dpkg-deb --root-owner-group --build "$package" "$folder/$deb" >/dev/null
     made+=("$deb")
+    if command -v lintian >/dev/null; then
+        # Only who hands the package out knows an address (DEBEMAIL).
+        suppressed="${DEBEMAIL:+none}"
+        lintian --fail-on error,warning --suppress-tags "${suppressed:-malformed-contact}" "$folder/$deb"
+    else
+        echo "NOT CHECKED by lintian, which is not installed: $deb"
+    fi
 else
     echo "NOT MADE: the Debian package, because dpkg-deb is not on the path"
 fi
