@@ -18,7 +18,6 @@ mod settings;
 mod systems;
 mod test_set;
 mod titles;
-#[cfg(feature = "parquet")]
 mod vectors_parquet;
 
 use std::ffi::OsString;

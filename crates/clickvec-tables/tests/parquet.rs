@@ -1,5 +1,4 @@
 //! Parquet written by the crate that reads it and, if the environment names a file, by another program.
-#![cfg(feature = "parquet")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -100,19 +100,6 @@ fn word2vec_has_every_text_once() {
     assert_eq!(folder.run(&word2vec).code(0).stdout(), "0 8\n");
 }
 
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn parquet_is_told_how_to_be_had() {
-    let folder = Folder::with_model();
-    folder
-        .run_with(&[&BASE[..], &["--format", "parquet", "--output", "v"]].concat(), "red hammer\n")
-        .code(2)
-        .says("expected jsonl, npy or word2vec, found parquet, which this program was built without; build it with")
-        .says("`cargo build --release --features parquet`");
-    assert!(!folder.path("v").exists());
-}
-
-#[cfg(feature = "parquet")]
 #[test]
 fn parquet_has_every_text_in_its_place() {
     use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -242,9 +242,6 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
     refused("svmrank", &["--judged=none.tsv"], "none.tsv");
     refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");
     refused("word", &[], "invalid value 'word'");
-    if !cfg!(feature = "parquet") {
-        refused("parquet", &[], "which this program was built without");
-    }
     let model = ["export", "model.safetensors", "--to=qdrant", "--output=out"];
     folder.run(&model).code(2).says("model.safetensors: expected an index, found a file");
     assert!(!folder.path("out").exists());

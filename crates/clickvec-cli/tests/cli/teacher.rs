@@ -67,7 +67,6 @@ fn json_lines_are_the_same_teacher() {
     assert!(std::fs::read(npy.path("m")).unwrap() == std::fs::read(json.path("m")).unwrap());
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn parquet_is_the_same_teacher() {
     let (json, parquet) = (folder("jsonl"), folder("parquet"));
@@ -78,7 +77,6 @@ fn parquet_is_the_same_teacher() {
     train(&parquet, "no", &["--teacher", "cut.parquet"]).code(2).says("cut.parquet");
 }
 
-#[cfg(feature = "parquet")]
 #[test]
 fn damaged_parquet_is_an_error_or_other_vectors() {
     let folder = folder("parquet");
@@ -96,14 +94,6 @@ fn damaged_parquet_is_an_error_or_other_vectors() {
         run.code(if is_refused { 2 } else { 0 });
     }
     assert!(refused > 8, "{refused}");
-}
-
-#[cfg(not(feature = "parquet"))]
-#[test]
-fn parquet_is_told_how_to_be_had() {
-    let folder = Folder::with_data();
-    folder.write("t.parquet", b"PAR1 and so on");
-    train(&folder, "m", &["--teacher", "t.parquet"]).code(2).says("--features parquet`");
 }
 
 #[test]

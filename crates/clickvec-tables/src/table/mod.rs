@@ -28,7 +28,6 @@ mod head;
 mod json;
 mod memory;
 mod names;
-#[cfg(feature = "parquet")]
 mod parquet;
 mod record;
 mod separated;
@@ -77,7 +76,6 @@ enum Form {
     Csv(Box<csv::Reader>),
     Json(json::Reader),
     Memory(memory::Reader),
-    #[cfg(feature = "parquet")]
     Parquet(parquet::Reader),
 }
 
@@ -97,20 +95,10 @@ impl Table {
             None => is_parquet(&files::first_bytes::<4>(path)?),
         };
         if is_parquet {
-            return Table::open_parquet(path);
+            let (reader, names) = parquet::Reader::open(path)?;
+            return Ok(Table::new(path, Form::Parquet(reader), names));
         }
         Table::read(path, files::open(path)?, options)
-    }
-
-    #[cfg(feature = "parquet")]
-    fn open_parquet(path: &Path) -> Result<Table> {
-        let (reader, names) = parquet::Reader::open(path)?;
-        Ok(Table::new(path, Form::Parquet(reader), names))
-    }
-
-    #[cfg(not(feature = "parquet"))]
-    fn open_parquet(path: &Path) -> Result<Table> {
-        Err(no_parquet(path))
     }
 
     /// Reads a table from a source that is already open. `path` is for messages.
@@ -130,10 +118,7 @@ impl Table {
             return Err(head::malformed(path, "a table", "a model or another file of tensors"));
         }
         if is_parquet(&head) {
-            #[cfg(feature = "parquet")]
             return Err(parquet::not_a_file(path, if files::is_stream(path) { "in a pipe" } else { "compressed" }));
-            #[cfg(not(feature = "parquet"))]
-            return Err(no_parquet(path));
         }
         let format = match options.format {
             Some(format) => format,
@@ -206,7 +191,6 @@ impl Table {
     pub fn has(&self, name: &str) -> bool {
         match &self.form {
             Form::Json(reader) => reader.has(self.key(name)),
-            #[cfg(feature = "parquet")]
             Form::Parquet(reader) => reader.find(name).is_some(),
             Form::Tsv(_) | Form::Csv(_) | Form::Memory(_) => self.position(name).is_some(),
         }
@@ -300,7 +284,6 @@ impl Table {
             Form::Csv(reader) => reader.rows.select(position.unwrap_or_default(), required),
             Form::Json(reader) => reader.select(&key),
             Form::Memory(reader) => reader.select(position.unwrap_or_default(), is_watched),
-            #[cfg(feature = "parquet")]
             Form::Parquet(reader) => {
                 let path = reader.find(name).unwrap_or_default();
                 reader.select(path);
@@ -336,7 +319,6 @@ impl Table {
             Form::Csv(reader) => reader.next(record),
             Form::Json(reader) => reader.next(record),
             Form::Memory(reader) => return reader.next(&self.path, record),
-            #[cfg(feature = "parquet")]
             Form::Parquet(reader) => return reader.next(&self.path, record),
         };
         match next {
@@ -397,7 +379,6 @@ impl Table {
         numbers.clear();
         match &self.form {
             Form::Json(reader) => reader.numbers(name, numbers),
-            #[cfg(feature = "parquet")]
             Form::Parquet(reader) => reader.numbers(name, numbers),
             Form::Tsv(_) | Form::Csv(_) | Form::Memory(_) => Err("a text".to_owned()),
         }
@@ -419,13 +400,6 @@ impl Table {
 
 fn is(name: &str, other: &str) -> bool {
     name.trim().eq_ignore_ascii_case(other.trim())
-}
-
-#[cfg(not(feature = "parquet"))]
-fn no_parquet(path: &Path) -> Error {
-    let found = "Parquet, which this build cannot read";
-    let error = Error::expected(ErrorKind::Malformed, "CSV, TSV or JSON lines", found);
-    error.help("build the program with `cargo build --release --features parquet`").at(path)
 }
 
 #[cfg(test)]

@@ -72,7 +72,7 @@ enum Format {
     /// word2vec's text format, for gensim and similar tools. White space in a text becomes `_`, and a text that occurs
     /// twice is written once. Reads all texts first.
     Word2vec,
-    /// Apache Parquet, with the columns text and vector. Only in a program built with `--features parquet`.
+    /// Apache Parquet, with the columns text and vector.
     Parquet,
 }
 
@@ -113,12 +113,6 @@ impl Args {
 /// Embeds and writes.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let format = args.format();
-    if format == Format::Parquet && !cfg!(feature = "parquet") {
-        bail!(
-            "expected jsonl, npy or word2vec, found parquet, which this program was built without; build it with `cargo \
-             build --release --features parquet`"
-        );
-    }
     if let Some(name) = format.binary()
         && args.output.is_none()
         && io::stdout().is_terminal()
@@ -157,10 +151,7 @@ impl Job {
             Format::Jsonl => self.write_json(out, name, dimension),
             Format::Npy => self.write_npy(out, name, dimension),
             Format::Word2vec => self.write_word2vec(out, name, dimension),
-            #[cfg(feature = "parquet")]
             Format::Parquet => self.write_parquet(out, name, dimension),
-            #[cfg(not(feature = "parquet"))]
-            Format::Parquet => unreachable!("refused before anything is read"),
         }
     }
 
@@ -235,7 +226,6 @@ impl Job {
         Ok(())
     }
 
-    #[cfg(feature = "parquet")]
     fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
         let mut writer = crate::vectors_parquet::Writer::new(out, &["text"], dimension).map_err(failed)?;

@@ -56,7 +56,7 @@ pub(crate) struct Args {
     /// Vectors of the same texts from another program, or scores, which the model learns to imitate. May be repeated.
     ///
     /// A teacher: vectors such as a transformer's, whose similarities the model learns to imitate. Takes `.npy` with a `.txt` of the same name that has the texts, one per line; JSON lines of
-    /// text and vector; or Parquet with the columns text and vector (in a program built with `--features parquet`). Or
+    /// text and vector; or Parquet with the columns text and vector. Or
     /// scores of titles for queries, such as a cross-encoder's, whose differences within a query the model learns: a table
     /// with the columns query, title and score; without --clicks, its pairs take their place. May be repeated, for example
     /// for queries and for titles.
