@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 pub(crate) use clickvec_tables::shown::printable;
-pub(crate) use clickvec_tables::shown::{agreeing, count, counted, first_of};
+pub(crate) use clickvec_tables::shown::{agreeing, count, counted};
 use serde::Serialize;
 
 use crate::answer::Answer;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::console;
-use crate::input::Lines;
+use clickvec_tools::inputs::Lines;
 
 /// As many lines as `search` takes at once.
 const LINES: usize = 256;

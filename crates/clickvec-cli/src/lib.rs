@@ -7,18 +7,13 @@ mod commands;
 mod console;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod header;
-mod input;
 mod interrupt;
 mod numbers;
 mod program;
 mod progress;
 mod run;
 mod settings;
-mod systems;
-mod test_set;
 mod titles;
-mod vectors_parquet;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clickvec_index::{Hit, Index, Mode, Request};
 use clickvec_report::report::{Cell, Column, Report, Table};
+use clickvec_tools::queries;
 use serde::Serialize;
 
 use super::explain::printer::Form;
-use super::judge::queries;
 use crate::answer::Answer;
 use crate::console;
+use crate::progress::Watch;
 
 /// The most queries that are shown one by one.
 const SHOWN: usize = 50;
@@ -130,7 +131,7 @@ fn kendall(ranks: &[usize]) -> Option<f64> {
 /// Searches both indexes and shows what differs.
 pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut printer = args.form.printer([&args.queries])?;
-    let queries = queries::read(&args.queries)?;
+    let queries = queries::read(&args.queries, &Watch::default())?;
     let requests: Vec<Request> =
         queries.into_iter().map(|query| Request::new(query.text, Mode::Fused).with_k(args.top as usize)).collect();
     let search = |path: &PathBuf| -> Result<_> { Ok(Index::open(path)?.search_all(&requests)?) };

@@ -10,7 +10,6 @@
 //! * Values are checked by value parsers, whose messages say what was expected.
 
 mod build;
-#[cfg(feature = "serve")]
 mod compare;
 mod completions;
 mod demo;
@@ -104,7 +103,6 @@ enum Command {
     Evaluate(Box<evaluate::Args>),
     #[cfg(feature = "serve")]
     Judge(judge::Args),
-    #[cfg(feature = "serve")]
     Compare(compare::Args),
     Explain(Box<explain::Args>),
     Prepare(Box<prepare::Args>),
@@ -146,7 +144,6 @@ fn dispatch(command: Option<Command>) -> Result<Answer> {
         Some(Command::Update(args)) => update::run(*args),
         #[cfg(feature = "serve")]
         Some(Command::Judge(args)) => judge::run(args),
-        #[cfg(feature = "serve")]
         Some(Command::Compare(args)) => compare::run(args),
         Some(Command::Evaluate(args)) => evaluate::run(*args),
         Some(Command::Embed(args)) => embed::run(args),

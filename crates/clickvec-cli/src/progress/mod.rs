@@ -2,13 +2,17 @@
 
 mod lines;
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use clickvec_tools::Watcher;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use self::lines::{LineTarget, Pace};
+use crate::console;
+use crate::interrupt::Interrupt;
 pub(crate) use clickvec_tables::shown::{duration, rate};
 
 /// The number of times a second that a bar is drawn.
@@ -51,6 +55,65 @@ pub(crate) fn step(name: &str) -> ProgressBar {
     // Show the bar before the first part is done.
     bar.tick();
     bar
+}
+
+/// Shows the notes of a tool and how far its steps are: one bar at a time.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// The step and its bar.
+    step: RefCell<Option<(String, ProgressBar)>>,
+    /// What may ask the tool to stop. Without it, a signal ends the program.
+    interrupt: Option<Interrupt>,
+}
+
+impl Watch {
+    /// Creates one that asks the tool to stop at a signal.
+    pub(crate) fn with(interrupt: Interrupt) -> Watch {
+        Watch { step: RefCell::default(), interrupt: Some(interrupt) }
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        if let Some((_, bar)) = self.step.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Watcher for Watch {
+    fn note(&self, text: String) {
+        match &*self.step.borrow() {
+            Some((_, bar)) => bar.suspend(|| console::note(text)),
+            None => console::note(text),
+        }
+    }
+
+    fn warn(&self, text: String) {
+        self.note(text);
+    }
+
+    fn show(&self, step: &str, units: &'static str, done: u64, of: Option<u64>) {
+        if self.step.borrow().as_ref().is_none_or(|(name, _)| name != step) {
+            self.finish();
+            let verb = console::printable(step);
+            let new = of.map_or_else(|| counter(&verb, units), |of| bar(of, &verb, units));
+            self.step.replace(Some((step.to_owned(), new)));
+        }
+        if let Some((_, bar)) = &*self.step.borrow() {
+            of.into_iter().for_each(|of| bar.set_length(of));
+            bar.set_position(done);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.as_ref().is_some_and(|interrupt| interrupt.status().is_some())
+    }
 }
 
 fn styled(length: u64, template: &str) -> ProgressBar {

@@ -17,7 +17,7 @@ fn models_and_rankers_stand_in_one_table() {
     let run = folder
         .run(&["evaluate", "--judged", "judged.tsv", "bm25", "model.safetensors"])
         .code(0)
-        .says("the collection is the 104 distinct titles in --judged");
+        .says("the collection is the 104 distinct titles that were judged");
     let table = run.stdout();
     for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "b − a", "paired t-test"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");
@@ -48,7 +48,7 @@ fn json_is_what_programs_lean_on() {
 fn statistics_come_from_titles_or_clicks() {
     let folder = Folder::with_data();
     let base = ["evaluate", "--judged", "judged.tsv", "bm25"];
-    folder.run(&[&base[..], &["--clicks", "clicks.tsv"]].concat()).code(0).says("in --clicks and --judged");
+    folder.run(&[&base[..], &["--clicks", "clicks.tsv"]].concat()).code(0).says("that were clicked or judged");
     let run = folder.run(&[&base[..], &["--titles", "titles.tsv"]].concat()).code(0);
     assert_eq!(run.stderr(), "");
 }

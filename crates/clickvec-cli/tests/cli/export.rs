@@ -237,7 +237,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_replaced() {
     let refused = |form: &str, more: &[&str], words: &str| {
         export(&folder, form, more).code(2).says(words).prints_nothing();
     };
-    refused("pgvector", &["--judged=judged.tsv"], "expected no `--judged`");
+    refused("pgvector", &["--judged=judged.tsv"], "expected no judged titles");
     refused("svmrank", &[], "--judged");
     refused("svmrank", &["--judged=none.tsv"], "none.tsv");
     refused("pgvector", &["--name=a; drop table b"], "expected at most 48 lowercase letters");

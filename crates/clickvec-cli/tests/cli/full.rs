@@ -316,7 +316,7 @@ fn what_cannot_be_searched_is_said() {
         let base = ["evaluate", "--judged=judged.tsv", "bm25"];
         folder.run(&[&base[..], arguments].concat()).code(2).says(message).prints_nothing();
     };
-    refused(&["--full"], "expected titles to search, found none; add `--titles FILE`");
+    refused(&["--full"], "expected titles to search, found none; add `--titles`");
     refused(&["--full", "--titles=titles.tsv", "--measures=ndcg@5,f1"], "found `f1`");
     refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each metric once, found `map` again");
     refused(

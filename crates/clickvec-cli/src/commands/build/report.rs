@@ -16,7 +16,9 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::Args;
-use crate::{console, input, progress};
+use crate::progress::Watch;
+use crate::{console, progress};
+use clickvec_tools::inputs;
 
 /// The most columns of a log that are shown.
 const COLUMNS: usize = 6;
@@ -121,7 +123,7 @@ impl Reporter {
         }
         let titles = console::counted(built.titles, "title");
         console::note(format_args!("{}: {titles}, made in {}", self.index, progress::duration(self.started.elapsed())));
-        input::note_without_vector(built.without_vector, built.without_words);
+        inputs::note_without_vector(built.without_vector, built.without_words, &Watch::default());
         match built.teacher {
             Some(true) => console::note("the teacher is a part of the index, which encodes queries with it"),
             Some(false) => console::note(

@@ -228,7 +228,7 @@ impl Job {
 
     fn write_parquet(&mut self, out: &mut (impl Write + Send), name: &Path, dimension: usize) -> Result<()> {
         let failed = |source| Error::io(name, "write", source);
-        let mut writer = crate::vectors_parquet::Writer::new(out, &["text"], dimension).map_err(failed)?;
+        let mut writer = clickvec_tools::vectors_parquet::Writer::new(out, &["text"], dimension).map_err(failed)?;
         let mut batch = Batch::default();
         loop {
             self.texts.next_batch(BATCH_TEXTS, &mut batch)?;

@@ -11,8 +11,8 @@ use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_p
 
 use super::{Args, Format};
 use crate::console;
-use crate::header::{self, Header};
-use crate::input::Lines;
+use clickvec_tools::header::{self, Header};
+use clickvec_tools::inputs::Lines;
 
 /// The bytes of the first line that say whether a file is a table.
 const FIRST_BYTES: u64 = 1 << 20;

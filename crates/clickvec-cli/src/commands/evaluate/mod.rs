@@ -1,37 +1,28 @@
 //! `clickvec evaluate`: how well systems rank judged titles, and whether the differences are significant.
 
-mod coverage;
 mod gate;
-mod names;
 mod power;
 mod report;
-mod systems;
-mod test;
 
-use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clickvec::Error;
-use clickvec::internals::vector_file::texts_path;
 use clickvec::tables::TITLE;
-use clickvec_eval::files_of_test_set;
-use clickvec_eval::trec::{write_answers, write_judgments};
-use clickvec_eval::{Answers, EvaluateOptions, Gain, Metric, TestSetFiles, Ties, evaluation};
-use clickvec_tables::files::{self, PendingFolder};
+use clickvec::train::Weighting;
+use clickvec_eval::{EvaluateOptions, Gain, Metric, TestSetFiles, Ties, evaluation};
+use clickvec_lab::COMMON;
+use clickvec_tables::files;
+use clickvec_tools::Watcher as _;
+use clickvec_tools::evaluate::{Config, Entry, Output, Test, check, saved_files};
+use clickvec_tools::systems::{Source, names};
 
-pub(crate) use self::coverage::{lacking_in_run, lacking_vectors};
-use self::names::run_file;
 use self::report::Report;
 pub(crate) use self::report::rankers;
-use self::systems::{Entry, Systems};
-use self::test::Test;
 use crate::answer::Answer;
-use crate::systems::Loaded;
+use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, output_files, progress};
+use crate::{console, output_files};
 
 /// The depth of `--full` without a number.
 const DEPTH: &str = "1000";
@@ -40,7 +31,7 @@ const DEPTH: &str = "1000";
 ///
 /// docs/explanation/evaluation.md explains the figures.
 #[derive(clap::Args)]
-#[command(after_long_help = rankers(&clickvec_lab::COMMON))]
+#[command(after_long_help = rankers(&COMMON))]
 pub(crate) struct Args {
     /// Models, TREC runs, rankers such as `bm25` and, with `--full`, indexes; baselines first.
     ///
@@ -130,34 +121,29 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    fn test_set(&self) -> TestSetFiles<'_> {
+    fn config(&self) -> Config<'_> {
         let titles = self.titles.as_deref().map(|titles| self.title_columns.table(titles));
-        TestSetFiles { judged: &self.judged[0], topics: self.topics.as_deref(), titles, field: &self.field }
-    }
-
-    /// Returns the metrics of the report. An error if one of them is named twice, or needs longer lists than `--full`.
-    fn metrics(&self) -> Result<Vec<Metric>> {
-        let reaches = |metric: &Metric| self.full.is_none_or(|depth| metric.depth().is_none_or(|k| k <= depth));
-        if self.measures.is_empty() {
-            let usual = if self.full.is_some() { &Metric::OF_SEARCH[..] } else { &Metric::OF_JUDGED };
-            return Ok(usual.iter().copied().filter(reaches).collect());
-        }
-        for (at, metric) in self.measures.iter().enumerate() {
-            ensure!(!self.measures[..at].contains(metric), "expected each metric once, found `{metric}` again");
-            ensure!(
-                reaches(metric),
-                "expected lists of at least {0} titles for `{metric}`, found {1}; use `--full={0}`",
-                metric.depth().unwrap_or_default(),
-                self.full.unwrap_or_default()
-            );
-        }
-        Ok(self.measures.clone())
-    }
-
-    fn options(&self) -> EvaluateOptions {
         let (gain, ties) =
             if self.trec_eval { (Gain::Linear, Ties::Trec) } else { (Gain::Exponential, Ties::Expected) };
-        EvaluateOptions { gain, ties, ..EvaluateOptions::default() }
+        let topics = self.topics.as_deref();
+        Config {
+            files: TestSetFiles { judged: &self.judged[0], topics, titles, field: &self.field },
+            others: &self.judged[1..],
+            clicks: self.clicks.as_deref(),
+            weighting: Weighting::Log,
+            full: self.full,
+            measures: &self.measures,
+            options: EvaluateOptions { gain, ties, ..EvaluateOptions::default() },
+        }
+    }
+
+    /// Returns the systems, checked before any of them is loaded or trained.
+    fn entries(&self) -> Result<Vec<Entry>> {
+        let sources = self.systems.iter().map(|system| Source::new(system, &COMMON)).collect::<Result<Vec<_>, _>>()?;
+        let named = names(&sources).into_iter().zip(sources);
+        let entries: Vec<Entry> = named.map(|(name, source)| Entry { name, source: Some(source) }).collect();
+        check(&entries, self.full.is_some())?;
+        Ok(entries)
     }
 }
 
@@ -167,20 +153,33 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if let Some(titles) = &args.titles {
         args.title_columns.check(titles, &args.field)?;
     }
-    let systems = Systems::new(&args)?;
-    let requirements = gate::parse(&args.require, &systems.names())?;
-    let output = check_outputs(&args, &systems)?;
-    let mut test = Test::read(&args, &systems)?;
+    let (config, entries) = (args.config(), args.entries()?);
+    let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
+    let requirements = gate::parse(&args.require, &names)?;
+    let output = outputs(&args, &config, &entries)?;
+    let watch = Watch::default();
+    let mut test = Test::read(&config, &entries, &watch)?;
     if let Some(folder) = &output {
-        write_file(folder, QRELS, |file, path| write_judgments(file, path, &test.judgments))?;
+        folder.judgments(&test)?;
     }
-    let mut report = Report::new(&test);
-    report.agreements = std::mem::take(&mut test.agreements);
-    evaluate(&args, &systems, output.as_ref(), &mut test, &mut report)?;
-    if let Some(folder) = output {
-        write_file(&folder, QUERIES, |file, path| report.write_per_query(file, path, &test))?;
-        folder.publish()?;
-    }
+    let (corpus, overlap) = test.corpus(&config, &entries, &watch)?;
+    let mut opened = std::mem::take(&mut test.opened);
+    let named = entries.iter().map(|entry| (entry.name.clone(), entry));
+    let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, entry| -> Result<_, Error> {
+        let loaded = match entry.load(&corpus, args.save_rankers.as_deref(), &mut opened, &watch) {
+            Err(why) if entry.is_trained() && why.concerns_data() => {
+                watch.warn(format!("left out {why}"));
+                return Ok(Err(why.to_string()));
+            }
+            loaded => loaded?.expect("systems of a command line have a source"),
+        };
+        let answers = test.answers(entry, &loaded, &watch)?;
+        output.as_ref().map_or(Ok(()), |folder| folder.run(name, &test, &answers))?;
+        Ok(Ok(answers))
+    })?;
+    drop(watch);
+    output.map_or(Ok(()), |folder| folder.publish(&test, &set))?;
+    let report = Report::new(&test, overlap, set);
     if args.json {
         console::json_lines([&report.json()])?;
     } else if !report.set.systems.is_empty() {
@@ -190,116 +189,19 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     Ok(if test.is_mostly_there && report.set.left_out.is_empty() && holds { Answer::Done } else { Answer::No })
 }
 
-/// The judgments in the folder of `--output`.
-const QRELS: &str = "judged.qrels";
-/// The figures of every query in the folder of `--output`.
-const QUERIES: &str = "per-query.tsv";
-
-/// Returns the names of the files that an evaluation has left in a folder; `None` if there was none.
-fn files_of_evaluation(folder: &Path) -> Option<HashSet<String>> {
-    let mut lines = BufReader::new(File::open(folder.join(QUERIES)).ok()?).lines().map_while(Result::ok);
-    lines.next().filter(|header| header.starts_with(report::HEADER))?;
-    let runs = lines.filter_map(|line| line.split('\t').next().map(run_file));
-    Some(runs.chain([QRELS, QUERIES].map(str::to_owned)).collect())
-}
-
-/// Writes a file of the folder of `--output`. Errors name the path that it will have.
-fn write_file(
-    folder: &PendingFolder,
-    name: &str,
-    write: impl FnOnce(&mut BufWriter<File>, &Path) -> clickvec_tables::Result<()>,
-) -> Result<()> {
-    let mut file = folder.create(name)?;
-    write(&mut file, &folder.path().join(name))?;
-    Ok(file.flush().map_err(|source| folder.failed(source))?)
-}
-
-/// Loads or trains each system in turn and judges its answers.
-fn evaluate(
-    args: &Args,
-    systems: &Systems,
-    output: Option<&PendingFolder>,
-    test: &mut Test,
-    report: &mut Report,
-) -> Result<()> {
-    let corpus;
-    (corpus, report.overlap) = test.corpus(args, systems)?;
-    let mut opened = std::mem::take(&mut test.opened);
-    let named = systems.entries.iter().map(|system| (system.name.clone(), system));
-    let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, system| {
-        let loaded = match system.load(&corpus, args.save_rankers.as_deref(), &mut opened) {
-            Ok(loaded) => loaded,
-            Err(error) => match error.downcast_ref::<Error>() {
-                Some(why) if system.is_trained() && why.concerns_data() => {
-                    console::note(format_args!("left out {why}"));
-                    return Ok(Err(why.to_string()));
-                }
-                _ => return Err(error),
-            },
-        };
-        let answers = answers(system, &loaded, test)?;
-        if let Some(folder) = output {
-            let tag = names::file_stem(name);
-            write_file(folder, &run_file(name), |file, path| write_answers(file, path, &tag, test.task(), &answers))?;
-        }
-        Ok(Ok(answers))
-    })?;
-    report.set = set;
-    Ok(())
-}
-
-/// Returns a system's answers to the queries of the test: scores of judged titles, or what it finds in a collection.
-fn answers(entry: &Entry, system: &Loaded, test: &Test) -> Result<Answers> {
-    let task = test.task();
-    let bar = progress::bar(task.len() as u64, &console::printable(&entry.name), "queries");
-    if let Loaded::Ranker(ranker) = system {
-        coverage::note_missing_vectors(&entry.name, ranker.as_ref(), task)?;
-    }
-    let done = &mut |done| bar.set_position(done as u64);
-    let (answers, coverage) = system.answers(task, test.collection(), test.depth, done)?;
-    if let Some(coverage) = coverage {
-        coverage::note_run(entry.file_name(), &coverage, task);
-    }
-    bar.finish_and_clear();
-    Ok(answers)
-}
-
-/// Checks before any training that every output can be written, is no input, and is one file alone. Creates the folders. Returns that of
-/// `--output`, which replaces an earlier one with all its files.
-fn check_outputs(args: &Args, systems: &Systems) -> Result<Option<PendingFolder>> {
-    if let Some(folder) = &args.output {
-        let mut read = files_of_test_set(&args.test_set());
-        read.extend(args.judged.iter().cloned());
-        read.extend(args.clicks.iter().chain(&args.titles).cloned());
-        for file in systems.entries.iter().flat_map(|system| system.source.files()) {
-            read.push(texts_path(&file));
-            read.push(file);
-        }
-        let names = systems.names();
-        let mut written = names::distinct(names.iter().map(|name| run_file(name)))?;
-        written.extend([QRELS, QUERIES].map(str::to_owned));
-        written.extend(files_of_evaluation(folder).into_iter().flatten());
-        for file in written {
-            output_files::refuse_overwriting(&folder.join(file), &read)?;
-        }
-    }
-    // Before a folder is made: one in an index would stay there.
-    for folder in args.save_rankers.iter().chain(&args.output) {
-        output_files::refuse_folder_in_index(folder)?;
-    }
-    let mut output = None;
-    if let Some(path) = &args.output {
-        let target = files::resolved(path);
+/// Checks before any training that every output can be written, is no input, and is one file alone. Creates the folders.
+fn outputs(args: &Args, config: &Config<'_>, entries: &[Entry]) -> Result<Option<Output>> {
+    if let Some(rankers) = &args.save_rankers {
+        output_files::refuse_folder_in_index(rankers)?;
         ensure!(
-            args.save_rankers.as_ref().is_none_or(|rankers| !files::resolved(rankers).starts_with(&target)),
+            args.output.as_ref().is_none_or(|path| !files::resolved(rankers).starts_with(files::resolved(path))),
             "expected another folder for `--save-rankers`, found that of `--output`, which is replaced; name another"
         );
-        files::create_folder(&files::folder_of(&target))?;
-        output = Some(PendingFolder::new(path, "an evaluation", files_of_evaluation)?);
     }
+    let output = args.output.as_ref().map(|path| Output::new(path, config, entries)).transpose()?;
     if let Some(folder) = &args.save_rankers {
         files::create_folder(folder)?;
-        output_files::check(&systems.saved_files(folder)?, [])?;
+        output_files::check(&saved_files(entries, folder)?, [])?;
     }
     Ok(output)
 }

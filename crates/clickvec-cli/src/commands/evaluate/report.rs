@@ -1,38 +1,34 @@
 //! The report of an evaluation: as JSON, as text, and query by query.
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clickvec::Error;
 use clickvec_eval::ranker::{Parameter, Stage, System};
 use clickvec_eval::{
     Agreement, Comparison, EvaluationSet, Evidence, Gain, LeftOut, Metric, Metrics, Overlap, Ties, unjudged_warning,
 };
 use clickvec_report::comparison::{systems_table, tests_table};
+use clickvec_tools::evaluate::Test;
 use serde::Serialize;
 
 use super::power;
-use super::test::Test;
 use crate::console;
 
 /// The largest number of systems for which all tests are listed. Eight systems make 28 pairs.
 const LISTED_SYSTEMS: usize = 8;
 /// The number of metrics in a table of default metrics. More would not fit on a terminal.
 const SHOWN_METRICS: usize = 6;
-/// How the header of the table of all figures begins; the metrics follow.
-pub(super) const HEADER: &str = "system\tquery_id\tquery\t";
 
 /// The contents of the report.
 pub(super) struct Report {
-    pub(super) queries: usize,
+    queries: usize,
     /// The collection that systems search.
     collection: Option<CollectionFacts>,
     /// How much of the test set is also in the click log, if there is one.
-    pub(super) overlap: Option<Overlap>,
+    overlap: Option<Overlap>,
     /// How far other judges agree with the first one.
-    pub(super) agreements: Vec<(PathBuf, Agreement)>,
-    pub(super) metrics: Vec<Metric>,
+    agreements: Vec<(PathBuf, Agreement)>,
+    metrics: Vec<Metric>,
     /// The figures of each system, and the tests between them.
     pub(super) set: EvaluationSet,
 }
@@ -94,8 +90,8 @@ pub(crate) fn rankers(systems: &[&System]) -> String {
 }
 
 impl Report {
-    /// Creates a report without systems.
-    pub(super) fn new(test: &Test) -> Report {
+    /// Creates a report.
+    pub(super) fn new(test: &Test, overlap: Option<Overlap>, set: EvaluationSet) -> Report {
         let collection = test.searched().map(|set| CollectionFacts {
             titles: set.titles.len(),
             depth: test.depth,
@@ -105,10 +101,10 @@ impl Report {
         Report {
             queries: test.task().len(),
             collection,
-            overlap: None,
-            agreements: Vec::new(),
+            overlap,
+            agreements: test.agreements.clone(),
             metrics: test.metrics.clone(),
-            set: EvaluationSet::default(),
+            set,
         }
     }
 
@@ -204,25 +200,5 @@ impl Report {
             let _ = writeln!(text, "warning: {warning}");
         }
         text
-    }
-
-    /// Writes one row for each system and query.
-    pub(super) fn write_per_query(
-        &self,
-        file: &mut impl Write,
-        path: &Path,
-        test: &Test,
-    ) -> clickvec_tables::Result<()> {
-        let failed = |source| Error::io(path, "write", source);
-        let names = self.metrics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\t");
-        writeln!(file, "{HEADER}{names}").map_err(failed)?;
-        for system in &self.set.systems {
-            let name = console::printable(&system.name);
-            for (query, (id, text)) in system.queries.iter().zip(test.task().queries()) {
-                let values: Vec<String> = query.metrics.iter().map(|(_, value)| value.to_string()).collect();
-                writeln!(file, "{name}\t{id}\t{text}\t{}", values.join("\t")).map_err(failed)?;
-            }
-        }
-        Ok(())
     }
 }

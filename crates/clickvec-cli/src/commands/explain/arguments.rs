@@ -10,9 +10,10 @@ use clickvec_tables::shown::listed;
 
 use super::models::NamedModel;
 use super::printer::{Form, Printer};
-use crate::header::{self, Header};
+use crate::console;
 use crate::numbers::{at_least_one, choice};
-use crate::{console, input};
+use clickvec_tools::header::{self, Header};
+use clickvec_tools::inputs;
 
 /// The number of names of a header that a message shows.
 const SHOWN_NAMES: usize = 20;
@@ -135,7 +136,7 @@ pub(in super::super) fn one_word(text: &str) -> Result<String> {
 
 /// Reads all lines of a file that are not empty; `-` is standard input.
 fn lines(path: &Path) -> Result<Vec<String>> {
-    let mut lines = input::Lines::open(path)?.collect::<Result<Vec<String>, _>>()?;
+    let mut lines = inputs::Lines::open(path)?.collect::<Result<Vec<String>, _>>()?;
     lines.retain(|line| !line.trim().is_empty());
     ensure!(!lines.is_empty(), "{}: expected texts, one a line, found none", console::input(path));
     Ok(lines)

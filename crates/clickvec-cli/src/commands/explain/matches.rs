@@ -16,8 +16,10 @@ use super::models::{Explained, NamedModel, definition, what_is_missing};
 use super::pictures::{self, Shown};
 use super::printer::Form;
 use crate::answer::Answer;
+use crate::console;
+use crate::progress::Watch;
 use crate::report::{Cell, Column, Report, Table};
-use crate::{console, input};
+use clickvec_tools::inputs;
 
 /// The number of pairs of words that are named next to the score.
 const PAIRS: usize = 3;
@@ -162,7 +164,7 @@ fn read_pairs(path: &Path, limit: usize) -> Result<Vec<Pair>> {
             Next::End => break,
         }
     }
-    input::note_skipped(path, &skipped);
+    inputs::note_skipped(path, &skipped, &Watch::default());
     ensure!(!pairs.is_empty(), "{}: expected pairs below the header, found none", path.display());
     Ok(pairs)
 }

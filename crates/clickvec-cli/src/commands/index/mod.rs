@@ -14,8 +14,10 @@ use serde::Serialize;
 
 use crate::answer::Answer;
 use crate::interrupt::Interrupt;
+use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, input, output_files, progress};
+use crate::{console, output_files, progress};
+use clickvec_tools::inputs;
 
 /// Encode titles once for `search` and `serve`. `update` adds and deletes titles later.
 ///
@@ -192,18 +194,18 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     };
     let bar = progress::counter("encoding", "titles");
     let mut position = 0;
-    input::each_document(titles, &field, &args.store, |title, values| {
+    inputs::each_document(titles, &field, &args.store, &Watch::default(), |title, values| {
         if wanted.contains(&position) {
             builder.add_with_fields(title, values)?;
             bar.inc(1);
         }
         position += 1;
         // The builder takes with it what it has written so far.
-        if interrupt.status().is_none() { Ok(()) } else { Err(clickvec_tables::Error::interrupted().into()) }
+        if interrupt.status().is_none() { Ok(()) } else { Err(clickvec_tables::Error::interrupted()) }
     })?;
     bar.finish_and_clear();
     let built = finish(builder, &model, &fusion, args.vectors.unwrap_or_default())?;
-    input::note_without_vector(built.without_vector, built.without_words);
+    inputs::note_without_vector(built.without_vector, built.without_words, &Watch::default());
     Ok(built)
 }
 

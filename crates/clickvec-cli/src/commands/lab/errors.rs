@@ -11,8 +11,10 @@ use clickvec_lab::explain::{error_report, outcomes};
 use crate::answer::Answer;
 use crate::commands::explain::models::NamedModel;
 use crate::commands::explain::printer::Form;
+use crate::console;
+use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, input};
+use clickvec_tools::inputs;
 
 /// Show the queries on which a model is worse than BM25, grouped by what makes them hard, with examples.
 ///
@@ -49,12 +51,12 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
     let files = [&args.model, &args.judged].into_iter().chain(&args.titles).chain(&args.clicks);
     let mut printer = args.form.printer(files)?;
-    let judgments = input::judgments(&args.judged, TITLE)?;
+    let judgments = inputs::judgments(&args.judged, TITLE, &Watch::default())?;
     let titles = args.titles.as_deref().map(|titles| args.title_columns.checked(titles, TITLE)).transpose()?;
     let files = CorpusFiles { titles, clicks: args.clicks.as_deref(), field: TITLE, ..CorpusFiles::default() };
     let read = read_corpus(&files, Some(&judgments))?;
     for (path, skipped) in read.titles.iter().chain(&read.clicks) {
-        input::note_skipped(path, skipped);
+        inputs::note_skipped(path, skipped, &Watch::default());
     }
     let named = NamedModel::load(&args.model)?;
     let name = named.name.clone();

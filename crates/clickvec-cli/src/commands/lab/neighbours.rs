@@ -14,7 +14,8 @@ use clickvec_tables::shown::shortened;
 use crate::answer::Answer;
 use crate::commands::explain::arguments::{ModelAndTexts, one_word};
 use crate::commands::explain::models::name_of;
-use crate::input;
+use crate::progress::Watch;
+use clickvec_tools::inputs;
 
 /// The titles' file in an index.
 const TITLES_OF_INDEX: &str = "titles.tsv";
@@ -65,7 +66,7 @@ fn in_model(args: &Args, word: &str) -> Result<Vec<Near>> {
     let texts = match (&args.shared.file, index) {
         (Some(_), _) => args.shared.texts(&[])?,
         (None, Some(index)) => {
-            let titles = input::titles(&index.join(TITLES_OF_INDEX), TITLE)?;
+            let titles = inputs::titles(&index.join(TITLES_OF_INDEX), TITLE, &Watch::default())?;
             titles.into_iter().map(|title| title.title).collect()
         }
         (None, None) => bail!(

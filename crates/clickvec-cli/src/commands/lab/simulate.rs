@@ -10,8 +10,10 @@ use clickvec_lab::simulate::{self, SimulateConfig, Summary};
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, input, progress, settings};
+use crate::{console, progress, settings};
+use clickvec_tools::inputs;
 
 /// Write a click log whose truth is known, with judged titles.
 ///
@@ -70,7 +72,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     args.title_columns.need(args.titles.is_some())?;
     simulate::check_output(&args.output, args.titles.as_deref())?;
     let titles = match &args.titles {
-        Some(path) => Some(input::titles(args.title_columns.checked(path, TITLE)?, TITLE)?),
+        Some(path) => Some(inputs::titles(args.title_columns.checked(path, TITLE)?, TITLE, &Watch::default())?),
         None => None,
     };
     let started = Instant::now();

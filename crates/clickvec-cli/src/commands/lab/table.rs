@@ -14,7 +14,9 @@ use super::watch::Watcher;
 use crate::answer::Answer;
 use crate::commands::evaluate::rankers;
 use crate::numbers::choice;
-use crate::{console, program, test_set};
+use crate::progress::Watch;
+use crate::{console, program};
+use clickvec_tools::test_set;
 
 /// Train and compare many systems: the papers' tables on your own data.
 ///
@@ -103,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     let program = program::file()?;
     let overlap = plan.overlap();
     if let (Some(clicks), Some(overlap)) = (&plan.data.clicks, &overlap) {
-        test_set::note_overlap(&plan.data.judged, clicks, overlap);
+        test_set::note_overlap(&plan.data.judged, clicks, overlap, &Watch::default());
     }
     let cache = args.cache.clone().unwrap_or_else(|| spec::cache_of(args.spec.as_deref()));
     let mut watcher = Watcher::new(&plan);

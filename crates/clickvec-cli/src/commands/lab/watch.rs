@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 
 use clickvec::train;
 use clickvec_lab::table::{Event, Plan};
+use clickvec_tools::evaluate::{lacking_in_run, lacking_vectors};
+use clickvec_tools::{inputs, test_set};
 use indicatif::ProgressBar;
 
-use crate::commands::evaluate::{lacking_in_run, lacking_vectors};
 use crate::interrupt::Interrupt;
-use crate::{console, input, progress, test_set};
+use crate::progress::Watch;
+use crate::{console, progress};
 
 /// Shows the progress of a table.
 pub(super) struct Watcher<'a> {
@@ -39,8 +41,8 @@ impl<'a> Watcher<'a> {
         }
         let bar = &self.bar;
         match event {
-            Event::TestSet(set) => bar.suspend(|| test_set::say(&self.plan.data.test_set(), set)),
-            Event::Corpus(read) => bar.suspend(|| input::note_corpus(read)),
+            Event::TestSet(set) => bar.suspend(|| test_set::note(&self.plan.data.test_set(), set, &Watch::default())),
+            Event::Corpus(read) => bar.suspend(|| inputs::note_corpus(read, &Watch::default())),
             Event::Row { name, .. } => bar.set_message(console::printable(name).into_owned()),
             Event::Step { system, progress } => bar.set_message(format!("{system} {}/{}", progress.done, progress.of)),
             Event::Training(train::Event::Epoch(report)) => bar.set_message(format!("epoch {}", report.epoch)),

@@ -7,10 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::{Args as _, FromArgMatches as _};
 use clickvec_logs::paths::is_standard_output;
-use clickvec_logs::{Config, Report, shown};
-use clickvec_tables::{Error, ErrorKind, files};
+use clickvec_logs::{Report, shown};
+use clickvec_tables::files;
 use serde::Serialize;
 
 pub(crate) use args::{Args, ColumnsOption};
@@ -21,9 +20,6 @@ use crate::{console, output_files, progress};
 
 /// The shortest time between two updates of the count of rows.
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
-
-/// The rows that [`try_out`] reads at most.
-const TRIED_ROWS: u64 = 1_000_000;
 
 /// The report as JSON.
 #[derive(Serialize)]
@@ -64,24 +60,6 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         console::note(shown.to_text().trim_end());
     }
     Ok(if shown::lost_most(&config, &report, &naming).is_none() { Answer::Done } else { Answer::No })
-}
-
-/// Reads logs as the command with these arguments does, up to some million rows, and writes nothing.
-///
-/// # Errors
-///
-/// What the command would say.
-pub(super) fn try_out(arguments: &[String]) -> Result<()> {
-    let command = Args::augment_args(clap::Command::new("prepare").no_binary_name(true));
-    let args = Args::from_arg_matches(&command.try_get_matches_from(arguments)?)?;
-    let config = Config { output: "-".into(), ..args.config()? };
-    let within = |rows| if rows < TRIED_ROWS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-    // The searches of its clicks may be in another file.
-    let is_part = |error: &Error| config.preset.is_some() && error.kind() == ErrorKind::Empty;
-    match clickvec_logs::prepare(&config, &mut std::io::sink(), &mut { within }) {
-        Err(error) if error.kind() != ErrorKind::Interrupted && !is_part(&error) => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 /// Checks what the library does not know of: the page, and standard output.

@@ -12,7 +12,7 @@ use clickvec_index::{Confidence, Filter, Index, Mode};
 
 use crate::answer::Answer as Exit;
 use crate::console;
-use crate::input::Lines;
+use clickvec_tools::inputs::Lines;
 use printer::Printer;
 
 /// The number of queries that are taken from standard input at once, if that many are waiting.

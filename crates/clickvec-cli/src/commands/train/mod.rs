@@ -18,11 +18,13 @@ use clickvec_eval::{TestSetFiles, files_of_test_set};
 
 pub(crate) use self::report::{epoch_line, section_name, variance_kept};
 use crate::answer::Answer;
-use crate::header::looks_raw;
 use crate::interrupt::Interrupt;
 use crate::output_files::Kind;
+use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, output_files, test_set};
+use crate::{console, output_files};
+use clickvec_tools::header::looks_raw;
+use clickvec_tools::test_set;
 
 /// Learn a model from a click log, from titles, or from both.
 ///
@@ -151,7 +153,8 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         written_paths(output).iter().try_for_each(|written| output_files::refuse_overwriting(written, &read))?;
         output_files::refuse_other(output, Kind::Model)?;
     }
-    let judgments = args.validation(&config.field).map(|files| test_set::read(&files)).transpose()?;
+    let judgments =
+        args.validation(&config.field).map(|files| test_set::read(&files, &Watch::default())).transpose()?;
     let checked = |path: &PathBuf| args.title_columns.checked(path, &config.field);
     let titles = args.titles.iter().map(checked).collect::<Result<Vec<_>>>()?;
     let clicks = match (&args.clicks, scored) {

@@ -16,7 +16,9 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::held_out;
-use crate::{console, input, progress};
+use crate::progress::Watch;
+use crate::{console, progress};
+use clickvec_tools::inputs;
 
 /// Reports events as they happen.
 pub(super) struct Reporter {
@@ -95,14 +97,14 @@ impl Reporter {
             Progress::Run { event: Event::TeacherScores(coverage), .. } => {
                 self.close();
                 for (path, skipped) in self.scores.iter().zip(&coverage.skipped) {
-                    input::note_skipped(path, skipped);
+                    inputs::note_skipped(path, skipped, &Watch::default());
                 }
             }
             Progress::Run { event: Event::Log { skipped, skipped_titles, .. }, .. } => {
                 self.close();
                 let skipped = self.clicks.iter().map(|path| (path, skipped));
                 for (path, skipped) in skipped.chain(self.titles.iter().zip(skipped_titles)) {
-                    input::note_skipped(path, skipped);
+                    inputs::note_skipped(path, skipped, &Watch::default());
                 }
             }
             Progress::HeldOut { then_all, .. } => self.is_first = *then_all,

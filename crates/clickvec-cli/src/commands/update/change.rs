@@ -1,22 +1,19 @@
 //! Titles added to an index, replaced and deleted; compaction.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
-use clickvec_index::{Compacted, Document, ErrorKind, Updated, Updater};
+use anyhow::Result;
+use clickvec_index::{Compacted, Updated};
 use clickvec_tables::shown::{listed, shortened};
+use clickvec_tables::{Error, ErrorKind};
+use clickvec_tools::inputs::{Lines, note_without_vector};
+use clickvec_tools::update::{change, compact, compact_if_overdue};
 use serde::Serialize;
 
 use super::Args;
 use crate::answer::Answer;
-use crate::input::Lines;
-use crate::{console, input, progress};
-
-/// How long another process may take that changes the index: compacting ten million titles takes about as long.
-const LONGEST: Duration = Duration::from_secs(600);
-/// How often it is tried whether the other process is done.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+use crate::progress::Watch;
+use crate::{console, progress};
 
 /// The report as JSON.
 #[derive(Serialize)]
@@ -31,30 +28,26 @@ struct Report<'a> {
 
 /// Adds, replaces and deletes titles, then compacts the index if that was requested or is overdue.
 pub(super) fn run(args: &Args) -> Result<Answer> {
-    let index = &args.target;
+    let (index, watch) = (&args.target, Watch::default());
     let mut report = Report { index, updated: None, compacted: None };
     if args.add.is_some() || args.delete.is_some() {
-        let updated = updated(args)?;
+        let add = args.add.as_ref().map(|path| args.title_columns.checked(path, "")).transpose()?;
+        let delete = args.delete.as_ref().map(|path| ids(path)).transpose()?;
+        let updated = change(index, add.as_ref(), delete.into_iter().flatten(), &watch)?;
+        watch.finish();
         // Said before anything is compacted: the update is durable, whatever becomes of that.
         if !args.json {
             tell_update(index, &updated);
         }
-        report.compacted = if args.compact { None } else { compact_if_overdue(index, &updated) };
+        report.compacted = if args.compact { None } else { compact_if_overdue(index, &updated, &watch) };
         report.updated = Some(updated);
     }
     if args.compact {
-        report.compacted = Some(compacted(index)?);
+        let step = progress::step("compacting");
+        report.compacted = Some(compact(index, &watch)?);
+        step.finish_and_clear();
     }
     report.tell(args)
-}
-
-/// Clears away what updates of an index left behind, if it is too much.
-pub(super) fn compact_if_overdue(index: &Path, updated: &Updated) -> Option<Compacted> {
-    if !updated.is_compaction_overdue {
-        return None;
-    }
-    // The update is what the user wanted, and it is done.
-    compacted(index).map_err(|error| console::note(format_args!("not compacted: {error:#}"))).ok()
 }
 
 impl Report<'_> {
@@ -72,16 +65,9 @@ impl Report<'_> {
     }
 }
 
-fn compacted(index: &Path) -> Result<Compacted> {
-    let step = progress::step("compacting");
-    let compacted = in_turn(index, || clickvec_index::compact(index));
-    step.finish_and_clear();
-    compacted
-}
-
 fn tell_update(index: &Path, updated: &Updated) {
     let index = console::path(index);
-    input::note_without_vector(updated.without_vector, updated.without_words);
+    note_without_vector(updated.without_vector, updated.without_words, &Watch::default());
     if updated.missing > 0 {
         let missing = console::counted(updated.missing, "id");
         let more = updated.missing - updated.missing_ids.len() as u64;
@@ -102,61 +88,16 @@ fn tell_update(index: &Path, updated: &Updated) {
     }
 }
 
-/// Waits for its turn if another process changes the index.
-pub(super) fn in_turn<T>(index: &Path, change: impl Fn() -> clickvec_index::Result<T>) -> Result<T> {
-    let begun = Instant::now();
-    let mut was_told = false;
-    loop {
-        match change() {
-            Err(error) if error.kind() == ErrorKind::Busy && begun.elapsed() < LONGEST => {
-                if !std::mem::replace(&mut was_told, true) {
-                    console::note(format_args!(
-                        "{}: waiting for another process that changes it",
-                        console::path(index)
-                    ));
-                }
-                std::thread::sleep(POLL_INTERVAL);
-            }
-            other => return Ok(other?),
-        }
-    }
-}
-
-fn updated(args: &Args) -> Result<Updated> {
-    let mut updater = in_turn(&args.target, || Updater::open(&args.target))?;
-    if let Some(path) = &args.delete {
-        delete(path, &mut updater)?;
-    }
-    if let Some(path) = &args.add {
-        let fields = updater.before().stored_fields().to_vec();
-        let field = updater.before().field().to_owned();
-        let table = args.title_columns.checked(path, &field)?;
-        let bar = progress::counter("encoding", "titles");
-        input::each_document(&table, &field, &fields, |title, values| {
-            let values = values.iter().map(|value| (*value).to_owned());
-            let fields = fields.iter().cloned().zip(values).collect();
-            updater.put(&Document { id: title.id, title: title.title, fields })?;
-            bar.inc(1);
-            Ok(())
-        })?;
-        bar.finish_and_clear();
-    }
-    Ok(updater.commit()?)
-}
-
-fn delete(path: &Path, updater: &mut Updater) -> Result<()> {
-    for (number, id) in (1u64..).zip(Lines::open(path)?) {
+/// Returns the ids in the lines of a file.
+fn ids(path: &Path) -> Result<impl Iterator<Item = clickvec::Result<String>>> {
+    let path = path.to_owned();
+    let lines = (1u64..).zip(Lines::open(&path)?).map(move |(number, id)| {
         let id = id?;
-        if id.trim().is_empty() {
-            continue;
+        if id.contains('\t') {
+            let error = Error::expected(ErrorKind::Malformed, "an id", format!("`{}` with a tab", shortened(&id)));
+            return Err(error.help("give one id a line").at_line(&path, number));
         }
-        ensure!(
-            !id.contains('\t'),
-            "{}:{number}: expected an id, found `{}` with a tab; give one id a line",
-            console::path(path),
-            shortened(&id)
-        );
-        updater.delete(&id);
-    }
-    Ok(())
+        Ok(id)
+    });
+    Ok(lines.filter(|id| id.as_ref().map_or(true, |id| !id.trim().is_empty())))
 }

@@ -1,29 +1,27 @@
 //! The report of an update: as text and as JSON.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use clickvec_eval::update::{Churn, LEAST_QUERIES, Pooled, Reason, Report, Suspicion, Trial, Verdict};
-use serde::Serialize;
+use clickvec_eval::update::{Churn, LEAST_QUERIES, Pooled, Reason, Report, Trial, Verdict};
+use clickvec_report::numbers::{difference, probability};
+use clickvec_tools::update::{Learnt, Refreshed};
 
 use super::Args;
-use super::titles::Refreshed;
 use crate::report::{Cell, Column, Table};
 use crate::{console, progress};
-use clickvec_report::numbers::{difference, probability};
 
 /// With a smaller share of the clicked titles in the first tens of the old model, another engine showed them.
 const LEAST_SHOWN: f64 = 0.5;
 
-/// Prints the report. `old` is the old model's fingerprint, and `refreshed` says what became of the titles of an index.
-pub(super) fn print(args: &Args, report: &Report, old: &str, refreshed: Option<&Refreshed>) -> Result<()> {
-    if args.json { json(args, report, old, refreshed) } else { console::print(text(args, report, refreshed)) }
+/// Prints the report.
+pub(super) fn print(args: &Args, learnt: &Learnt) -> Result<()> {
+    if args.json { console::json_lines([learnt]) } else { console::print(text(args, learnt)) }
 }
 
-fn text(args: &Args, report: &Report, refreshed: Option<&Refreshed>) -> String {
-    let mut text = refreshed.map_or_else(String::new, Refreshed::line);
+fn text(args: &Args, Learnt { report, refreshed, .. }: &Learnt) -> String {
+    let mut text = refreshed.as_ref().map_or_else(String::new, Refreshed::line);
     let [days, pairs] = [report.survey.days.len() as u64, report.survey.days.iter().map(|day| day.pairs).sum()];
     let [days, pairs] = [(days, "day"), (pairs, "pair")].map(|(count, noun)| console::counted(count, noun));
     let held_out: u64 = report.survey.days.iter().map(|day| day.held_out).sum();
@@ -146,47 +144,4 @@ fn trials(trials: &[Trial]) -> String {
         }
     }
     text
-}
-
-#[derive(Serialize)]
-struct Json<'a> {
-    #[serde(serialize_with = "console::json_path")]
-    model: &'a Path,
-    promoted: bool,
-    /// Why the model was replaced, or would be if less changed.
-    reason: Option<Reason>,
-    /// The fingerprint of the model that is there now.
-    fingerprint: &'a str,
-    old: &'a str,
-    /// The trials in which the new model is worse.
-    worse_on: &'a [&'static str],
-    suspicion: Option<&'a Suspicion>,
-    /// What became of the titles of an index.
-    index: Option<&'a Refreshed>,
-    #[serde(flatten)]
-    report: &'a Report,
-}
-
-fn json(args: &Args, report: &Report, old: &str, index: Option<&Refreshed>) -> Result<()> {
-    let mut json = Json {
-        model: &args.target,
-        promoted: false,
-        reason: None,
-        fingerprint: old,
-        old,
-        worse_on: &[],
-        suspicion: None,
-        index,
-        report,
-    };
-    match &report.verdict {
-        Verdict::Replace(new, reason) => {
-            (json.promoted, json.fingerprint, json.reason) = (true, new.fingerprint(), Some(*reason));
-        }
-        Verdict::Churn(reason) => json.reason = Some(*reason),
-        Verdict::Worse(on) => json.worse_on = on,
-        Verdict::Suspicious(suspicion) => json.suspicion = Some(suspicion),
-        Verdict::NoGain => {}
-    }
-    console::json_lines([&json])
 }
