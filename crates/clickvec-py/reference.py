@@ -11,7 +11,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent / "python" / "clickvec"
 #: Modules besides the package itself, in the order of the page.
-MODULES = ("rankers", "batches", "spark", "sklearn", "sentence_transformers", "langchain", "llama_index", "haystack", "pyterrier", "ir_datasets")
+MODULES = ("rankers", "batches", "spark", "sklearn", "sentence_transformers", "langchain", "llama_index", "haystack", "pyterrier", "ir_datasets", "mteb")
 missing = []
 
 

@@ -1,6 +1,7 @@
 //! Work on other threads while the calling thread serves it: it pulls rows from Python's iterators, calls Python's
 //! callbacks, and looks for Ctrl-C, which Python tells only the first thread.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -8,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clickvec_tables::table::MemoryTable;
+use clickvec_tools::Watcher;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -32,6 +34,8 @@ enum Request {
 pub(crate) struct Caller {
     requests: Sender<Request>,
     stop: &'static AtomicBool,
+    /// When progress was told last.
+    told: Cell<Instant>,
 }
 
 impl Caller {
@@ -59,14 +63,9 @@ impl Caller {
         }
     }
 
-    /// Makes a warning of Python.
-    pub(crate) fn warn(&self, text: String) {
-        self.tell(json!({"event": "warning", "text": text}));
-    }
-
-    /// Returns what tells Python now and then how far a step is.
-    pub(crate) fn progress(&self, step: &'static str, unit: &'static str, of: Option<u64>) -> Steps<'_> {
-        Steps { caller: self, step, unit, of, told: Instant::now() }
+    /// Shows how far a step is. Breaks if the work should stop.
+    pub(crate) fn at(&self, step: &str, units: &'static str, done: u64, of: Option<u64>) -> ControlFlow<()> {
+        if self.progress(step, units, done, of).is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Unwinds if the work should stop: a way out of work that can be watched, but not told to stop.
@@ -75,37 +74,29 @@ impl Caller {
             std::panic::resume_unwind(Box::new("interrupted"));
         }
     }
+}
+
+impl Watcher for Caller {
+    fn note(&self, text: String) {
+        self.tell(json!({"event": "note", "text": text}));
+    }
+
+    /// Makes a warning of Python.
+    fn warn(&self, text: String) {
+        self.tell(json!({"event": "warning", "text": text.strip_prefix("warning: ").unwrap_or(&text)}));
+    }
+
+    /// Tells it, unless something was just told.
+    fn show(&self, step: &str, units: &'static str, done: u64, of: Option<u64>) {
+        if self.told.get().elapsed() >= TOLD_EVERY {
+            self.told.set(Instant::now());
+            self.tell(json!({"event": "progress", "step": step, "unit": units, "done": done, "of": of}));
+        }
+    }
 
     /// Whether the work should stop: Ctrl-C was pressed, or an iterator or a callback raised an exception.
-    pub(crate) fn is_stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-}
-
-/// How far a step of the work is.
-pub(crate) struct Steps<'c> {
-    caller: &'c Caller,
-    step: &'static str,
-    unit: &'static str,
-    of: Option<u64>,
-    told: Instant,
-}
-
-impl Steps<'_> {
-    /// [`Steps::at`] of so many steps in all.
-    pub(crate) fn at_of(&mut self, done: u64, of: u64) -> ControlFlow<()> {
-        self.of = Some(of);
-        self.at(done)
-    }
-
-    /// Tells it, unless that was just told. Breaks if the work should stop.
-    pub(crate) fn at(&mut self, done: u64) -> ControlFlow<()> {
-        if self.told.elapsed() >= TOLD_EVERY {
-            self.told = Instant::now();
-            let Steps { step, unit, of, .. } = self;
-            self.caller.tell(json!({"event": "progress", "step": step, "unit": unit, "done": done, "of": of}));
-        }
-        if self.caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -124,7 +115,7 @@ pub(crate) fn serve<T: Send>(
     let received = Mutex::new(received);
     // A flag for each training costs a byte, and spares a count of those who hold it.
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-    let caller = Caller { requests, stop };
+    let caller = Caller { requests, stop, told: Cell::new(Instant::now()) };
     let mut raised = None;
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(|| work::on_threads(move || work(caller)));

@@ -11,6 +11,7 @@ use clickvec_eval::training;
 use clickvec_logs::options::{self, LogColumns};
 use clickvec_logs::tables::Options;
 use clickvec_tables::outputs::{refuse_in_index, refuse_repeated};
+use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
 use serde_json::Value;
 

@@ -1,43 +1,38 @@
-//! Evaluation of systems on judged titles, with the program's tests between them.
+//! Evaluation of systems, with the program's tests between them.
 
+use std::path::PathBuf;
+
+use clickvec::Error;
 use clickvec::tables::Titles;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use clickvec::train::Weighting;
-use clickvec_eval::ranker::{Corpus, RankerSpec, Resources, System};
-use clickvec_eval::{
-    self as eval, Answers, EvaluateOptions, EvaluationSet, Gain, Metric, Task, TestSet, TestSetFiles, Ties, evaluation,
-};
+use clickvec_eval::ranker::{Corpus, RankerSpec, System};
+use clickvec_eval::{Answers, EvaluateOptions, EvaluationSet, Gain, Metric, Task, TestSetFiles, Ties, evaluation};
+use clickvec_lab::SYSTEMS;
+use clickvec_tables::ErrorKind;
+use clickvec_tools::Watcher as _;
+use clickvec_tools::evaluate::{Config, Entry, Output, Test, check};
+use clickvec_tools::systems::{Loaded, Source};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
 
 use crate::bridge::{Caller, serve};
-use crate::ranker::{Boxed, Files, scorer_of, trained};
+use crate::ranker::{Files, scorer_of};
 use crate::scorer::Scorer;
-use crate::{error, json, work};
+use crate::{error, json};
 
-/// A system to judge.
-enum Entry {
-    /// A ranker to train first, by its description.
-    Spec(String),
-    /// A ranker that is ready.
-    Ready(Scorer),
-    /// A file of a model or a ranker.
-    File(PathBuf),
-}
-
-/// How it is judged.
+/// How systems are judged.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct How {
-    judged: PathBuf,
+    judged: Vec<PathBuf>,
     topics: Option<PathBuf>,
+    full: Option<u32>,
+    measures: Vec<String>,
     ties: String,
     gain: String,
     relevant_from: u8,
+    output: Option<PathBuf>,
 }
 
 /// Judges systems, each given with its name or without one.
@@ -49,44 +44,84 @@ pub(crate) fn evaluate<'py>(
     how: How,
     tell: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = options(&how)?;
-    let weighting = files.weighting()?;
-    let mut entries = Vec::with_capacity(systems.len());
+    let raise = |fault: Error| error::raise(py, &fault);
+    let (mut entries, mut ready) = (Vec::with_capacity(systems.len()), Vec::with_capacity(systems.len()));
     for (name, object) in &systems {
-        let entry = match object.extract::<(String, PathBuf)>() {
-            Ok((kind, path)) if kind == "file" => Entry::File(path),
-            Ok((kind, spec)) if kind == "spec" => Entry::Spec(spec.to_string_lossy().into_owned()),
-            _ => Entry::Ready(scorer_of(object)?),
-        };
-        let name = match (name, &entry) {
-            (Some(name), _) => name.clone(),
-            (None, Entry::Spec(spec)) => {
-                let parsed = spec.parse::<RankerSpec>().map_err(|fault| error::raise(py, &fault))?;
-                parsed.to_string()
-            }
-            (None, Entry::Ready(scorer)) => scorer.name().to_owned(),
-            (None, Entry::File(path)) => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        };
-        if entries.iter().any(|(taken, _)| *taken == name) {
-            let what = format!("expected each system once, found `{name}` again; give names by a dict");
-            return Err(error::invalid(what));
-        }
-        entries.push((name, entry));
+        let (entry, scorer) = entry(name.as_deref(), object, &files)?;
+        entries.push(entry);
+        ready.push(scorer);
     }
-    let learns = entries.iter().any(|(_, entry)| matches!(entry, Entry::Spec(_)));
-    let data = work::long(py, || Data::read(&files, &how, weighting, learns))?;
-    let data = data.map_err(|fault| error::raise(py, &fault))?;
+    if let Some(name) = (1..entries.len()).find_map(|at| {
+        let name = &entries[at].name;
+        entries[..at].iter().any(|other| other.name == *name).then_some(name)
+    }) {
+        return Err(error::invalid(format!("expected each system once, found `{name}` again; give names by a dict")));
+    }
+    let measures = how.measures.iter().map(|name| name.parse::<Metric>());
+    let measures = measures.collect::<Result<Vec<_>, _>>().map_err(|fault| error::invalid(fault.to_string()))?;
+    let titles = files.titles.as_ref().map(Titles::from);
+    let (judged, others) =
+        how.judged.split_first().ok_or_else(|| error::invalid("expected judged titles, found none"))?;
+    let config = Config {
+        files: TestSetFiles { judged, topics: how.topics.as_deref(), titles, field: &files.field },
+        others,
+        clicks: files.clicks.as_deref(),
+        weighting: files.weighting()?,
+        full: how.full,
+        measures: &measures,
+        options: options(&how)?,
+    };
     let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let set = evaluation::run(entries, Task::Judged(&data.set.judgments), &Metric::OF_JUDGED, &options, |_, entry| {
-        let ready = serve(py, None, &tell, |caller| ready(entry, &data, &files, &caller))?;
-        let answers = match ready.map_err(|fault| error::raise(py, &fault))? {
-            Ok(scorer) => Ok(Answers::Scores(scorer.score_all(py, &data.set.judgments)?)),
-            Err(why) => Err(why),
+    let read = serve(py, None, &tell, |caller| Data::read(&config, &entries, how.output.as_deref(), &caller))?;
+    let Data { mut test, corpus, output } = read.map_err(raise)?;
+    let mut opened = std::mem::take(&mut test.opened);
+    let named = entries.iter().map(|entry| entry.name.clone()).zip(entries.iter().zip(ready));
+    let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, (entry, scorer)| {
+        let answers = match (scorer, test.task()) {
+            (Some(scorer), Task::Judged(judgments)) => Ok(Ok(Answers::Scores(scorer.score_all(py, judgments)?))),
+            (Some(Scorer::Function(_)), Task::Search { .. }) => {
+                let expected = "a model, a ranker, a run or an index to search a collection";
+                Err(Error::expected(ErrorKind::Setting, expected, "a function"))
+            }
+            (Some(Scorer::Native(ranker)), Task::Search { .. }) => {
+                let loaded = Loaded::Ranker(ranker);
+                serve(py, None, &tell, |caller| test.answers(entry, &loaded, &caller))?.map(Ok)
+            }
+            (None, _) => serve(py, None, &tell, |caller| answers(entry, &corpus, &test, &mut opened, &caller))?,
         };
         py.check_signals()?;
+        let answers = answers.map_err(raise)?;
+        if let (Ok(answers), Some(folder)) = (&answers, &output) {
+            folder.run(name, &test, answers).map_err(raise)?;
+        }
         PyResult::Ok(answers)
     })?;
-    to_python(py, &data, set)
+    output.map_or(Ok(()), |folder| folder.publish(&test, &set)).map_err(raise)?;
+    to_python(py, &test, set)
+}
+
+/// A system with its name, and what scores if Python has it.
+fn entry(name: Option<&str>, object: &Bound<'_, PyAny>, files: &Files) -> PyResult<(Entry, Option<Scorer>)> {
+    let py = object.py();
+    let raise = |fault: Error| error::raise(py, &fault);
+    let named = |usual: String| name.map_or(usual, str::to_owned);
+    let (name, source, scorer) = match object.extract::<(String, PathBuf)>() {
+        Ok((kind, path)) if kind == "file" => {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (named(stem), Some(Source::new(&path, &SYSTEMS).map_err(raise)?), None)
+        }
+        Ok((kind, text)) if kind == "spec" => {
+            let spec: RankerSpec = text.to_string_lossy().parse().map_err(raise)?;
+            let system = System::named(&spec.name, &SYSTEMS).map_err(raise)?;
+            let files = files.ranker_files(&spec);
+            (named(spec.to_string()), Some(Source::of(system, RankerSpec { files, ..spec }).map_err(raise)?), None)
+        }
+        _ => {
+            let scorer = scorer_of(object)?;
+            (named(scorer.name().to_owned()), None, Some(scorer))
+        }
+    };
+    Ok((Entry { name, source }, scorer))
 }
 
 fn options(how: &How) -> PyResult<EvaluateOptions> {
@@ -105,60 +140,52 @@ fn options(how: &How) -> PyResult<EvaluateOptions> {
     Ok(EvaluateOptions { gain, ties, relevant_from: how.relevant_from })
 }
 
-/// Reads a test set, which must not be empty.
-fn read(judged: &Path, files: &Files, how: &How) -> clickvec::Result<TestSet> {
-    let (topics, titles) = (how.topics.as_deref(), files.titles.as_ref().map(Titles::from));
-    let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field: &files.field })?;
-    set.check_not_empty(judged)?;
-    Ok(set)
-}
-
-/// What systems are judged on and learn from.
+/// What systems are judged on and learn from, and where the rankings go.
 struct Data {
-    set: TestSet,
+    test: Test,
     corpus: Corpus,
-    /// What is said of judged queries that are also in the clicks.
-    overlap: Option<String>,
+    output: Option<Output>,
 }
 
 impl Data {
-    /// Reads it. If a ranker `learns`, it does so from clicks with this weighting.
-    fn read(files: &Files, how: &How, weighting: Weighting, learns: bool) -> clickvec::Result<Data> {
-        let set = read(&how.judged, files, how)?;
-        let titles = set.collection(files.titles.as_ref().map(Titles::from));
-        let clicks = files.clicks.as_deref();
-        let of = eval::CorpusFiles { titles, clicks, field: &files.field, weighting };
-        let read = eval::read_learnt(&of, &set.judgments, learns)?;
-        let overlap = read.overlap.zip(clicks).and_then(|(overlap, clicks)| overlap.warning(&how.judged, clicks));
-        Ok(Data { set, corpus: read.corpus, overlap })
+    fn read(
+        config: &Config<'_>,
+        entries: &[Entry],
+        output: Option<&std::path::Path>,
+        caller: &Caller,
+    ) -> clickvec::Result<Data> {
+        check(entries, config.full.is_some())?;
+        let output = output.map(|path| Output::new(path, config, entries)).transpose()?;
+        let test = Test::read(config, entries, caller)?;
+        output.as_ref().map_or(Ok(()), |folder| folder.judgments(&test))?;
+        let (corpus, _) = test.corpus(config, entries, caller)?;
+        Ok(Data { test, corpus, output })
     }
 }
 
-/// The scorer of a system, trained or loaded if it is not ready; the reason if it has nothing to learn from.
-fn ready(entry: Entry, data: &Data, files: &Files, caller: &Caller) -> clickvec::Result<Result<Scorer, String>> {
-    match entry {
-        Entry::Ready(scorer) => Ok(Ok(scorer)),
-        Entry::File(path) => {
-            Ok(Ok(Scorer::Native(Arc::from(clickvec_eval::ranker::load_with(&path, &clickvec_lab::SYSTEMS)?))))
+/// The answers of a system, trained or loaded; the reason if it has nothing to learn from.
+fn answers(
+    entry: &Entry,
+    corpus: &Corpus,
+    test: &Test,
+    opened: &mut Vec<(PathBuf, Loaded)>,
+    caller: &Caller,
+) -> clickvec::Result<Result<Answers, String>> {
+    let loaded = match entry.load(corpus, None, opened, caller) {
+        Err(why) if entry.is_trained() && why.concerns_data() => {
+            caller.warn(format!("left out {why}"));
+            return Ok(Err(why.to_string()));
         }
-        Entry::Spec(spec) => {
-            let spec: RankerSpec = spec.parse()?;
-            let system = System::named(&spec.name, &clickvec_lab::SYSTEMS)?;
-            let resources = Resources { corpus: &data.corpus, files: &files.ranker_files(&spec) };
-            match system.train(&system.values(&spec)?, &resources, &mut trained(caller, system.name)) {
-                Ok(ranker) => Ok(Ok(Scorer::Native(Arc::new(Boxed(ranker))))),
-                Err(why) if why.concerns_data() => Ok(Err(why.to_string())),
-                Err(other) => Err(other),
-            }
-        }
-    }
+        loaded => loaded?.expect("a system without a scorer has a source"),
+    };
+    test.answers(entry, &loaded, caller).map(Ok)
 }
 
-fn to_python<'py>(py: Python<'py>, data: &Data, set: EvaluationSet) -> PyResult<Bound<'py, PyDict>> {
+fn to_python<'py>(py: Python<'py>, test: &Test, set: EvaluationSet) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    let queries = &data.set.judgments.queries;
-    result.set_item("queries", PyList::new(py, queries.iter().map(|query| &query.text))?)?;
-    result.set_item("query_ids", PyList::new(py, queries.iter().map(|query| &query.id))?)?;
+    let (ids, queries): (Vec<&str>, Vec<&str>) = test.task().queries().unzip();
+    result.set_item("queries", PyList::new(py, queries)?)?;
+    result.set_item("query_ids", PyList::new(py, ids)?)?;
     let without = set.systems.first().map_or(0, |system| system.queries_without_relevant);
     result.set_item("queries_without_relevant", without)?;
     let systems = PyList::empty(py);
@@ -167,7 +194,7 @@ fn to_python<'py>(py: Python<'py>, data: &Data, set: EvaluationSet) -> PyResult<
         row.set_item("name", &system.name)?;
         row.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
         let values = PyDict::new(py);
-        for metric in Metric::OF_JUDGED {
+        for &metric in &test.metrics {
             values.set_item(metric.to_string(), PyArray1::from_vec(py, system.values(metric)))?;
         }
         row.set_item("values", values)?;
@@ -175,19 +202,7 @@ fn to_python<'py>(py: Python<'py>, data: &Data, set: EvaluationSet) -> PyResult<
     }
     result.set_item("systems", systems)?;
     result.set_item("tests", json::to_python(py, &json!(set.tests))?)?;
-    let mut left_out: Vec<String> = set.left_out.into_iter().map(|system| system.why).collect();
-    let ids = [
-        ("judged queries without a text", &data.set.queries_without_text),
-        ("judged titles without a text", &data.set.titles_without_text),
-        ("queries with no judged title left", &data.set.queries_without_titles),
-    ];
-    for (what, ids) in ids.iter().filter(|(_, ids)| ids.count > 0) {
-        left_out.push(format!("{} {what}: {}", ids.count, ids.first.join(", ")));
-    }
-    if data.set.negative_grades > 0 {
-        left_out.push(format!("{} titles with negative grades, which were not judged", data.set.negative_grades));
-    }
-    result.set_item("left_out", left_out)?;
-    result.set_item("overlap", &data.overlap)?;
+    result.set_item("metrics", test.metrics.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    result.set_item("left_out", set.left_out.into_iter().map(|system| system.why).collect::<Vec<_>>())?;
     Ok(result)
 }

@@ -1,16 +1,16 @@
 //! Indexes: titles with their vectors and words, on disk or in memory.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clickvec::internals::text::Analysis;
-use clickvec::tables::{Skipped, Titles, TitlesSummary, for_each_document};
+use clickvec::tables::Titles;
 use clickvec_index::{
-    Answer, ByPart, Document, Filter, Fusion, FusionMethod, Hit, IndexBuilder, Mode, Request, Updater, VectorFormat,
-    compact, finish, verify,
+    Answer, ByPart, Document, Filter, Fusion, FusionMethod, Hit, IndexBuilder, Mode, Request, VectorFormat, finish,
+    verify,
 };
-use clickvec_tables::shown::{counted, is_in_memory, shown, shown_at};
+use clickvec_tools::{Watcher as _, inputs, update};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -105,31 +105,27 @@ impl Index {
                 Some(weights) => fusion.with_weights(FusionMethod::Linear, weights)?,
                 None => fusion,
             };
-            let mut progress = caller.progress("encoding", "titles", None);
             let (table, mut done) = (Titles::from(&titles), 0);
             let mut each = |add: &mut dyn FnMut(clickvec::tables::Title, &[&str]) -> clickvec::Result<()>| {
-                for_each_document(&table, field, &store, |title, values| {
+                inputs::each_document(&table, field, &store, &caller, |title, values| {
                     add(title, values)?;
                     done += 1;
-                    if progress.at(done).is_break() { Err(clickvec::Error::interrupted()) } else { Ok(()) }
+                    caller.progress("encoding", "titles", done, None)
                 })
             };
-            let (index, read) = if let Some(output) = &output {
+            Ok(if let Some(output) = &output {
                 let mut builder = IndexBuilder::with_fields(model, output, &store)?.with_field(field);
-                let read = each(&mut |title, values| builder.add_with_fields(title, values))?;
+                each(&mut |title, values| builder.add_with_fields(title, values))?;
                 finish(builder, model, &fusion, format)?;
-                (clickvec_index::Index::open(output)?, read)
+                clickvec_index::Index::open(output)?
             } else {
                 let mut all = Vec::new();
-                let read = each(&mut |title, _| {
+                each(&mut |title, _| {
                     all.push(title);
                     Ok(())
                 })?;
-                (clickvec_index::Index::in_memory(model, all.into_iter().take_while(|_| !caller.is_stopped()))?, read)
-            };
-            let TitlesSummary { path, skipped: left_out, .. } = read;
-            skipped(&path, &left_out).into_iter().for_each(|warning| caller.warn(warning));
-            Ok(index)
+                clickvec_index::Index::in_memory(model, all.into_iter().take_while(|_| !caller.is_stopped()))?
+            })
         })?;
         Ok(Index(encoded.map_err(|fault: clickvec::Error| error::raise(py, &fault))?))
     }
@@ -252,32 +248,14 @@ pub(crate) fn update_index<'py>(
     let updated = serve(py, None, &tell, |caller| {
         let mut figures = json!({});
         if add.is_some() || !delete.is_empty() {
-            let mut updater = Updater::open(&path)?;
-            delete.iter().for_each(|id| updater.delete(id));
-            if let Some(titles) = &add {
-                let fields = updater.before().stored_fields().to_vec();
-                let field = updater.before().field().to_owned();
-                let (mut progress, mut done) = (caller.progress("encoding", "titles", None), 0);
-                let read = for_each_document(&Titles::from(titles), &field, &fields, |title, values| {
-                    let values = fields.iter().cloned().zip(values.iter().map(|value| (*value).to_owned()));
-                    updater.put(&Document { id: title.id, title: title.title, fields: values.collect() })?;
-                    done += 1;
-                    if progress.at(done).is_break() { Err(clickvec::Error::interrupted()) } else { Ok(()) }
-                })?;
-                skipped(&read.path, &read.skipped).into_iter().for_each(|warning| caller.warn(warning));
-            }
-            let updated = updater.commit()?;
+            let add = add.as_ref().map(Titles::from);
+            let updated = update::change(&path, add.as_ref(), delete.into_iter().map(Ok), &caller)?;
             figures["updated"] = json::value(&updated);
-            if updated.is_compaction_overdue && !compacts {
-                // The update is what was wanted, and it is done.
-                match compact(&path) {
-                    Ok(compacted) => figures["compacted"] = json::value(&compacted),
-                    Err(error) => caller.warn(format!("not compacted: {error}")),
-                }
-            }
+            let compacted = if compacts { None } else { update::compact_if_overdue(&path, &updated, &caller) };
+            compacted.into_iter().for_each(|compacted| figures["compacted"] = json::value(&compacted));
         }
         if compacts {
-            figures["compacted"] = json::value(&compact(&path)?);
+            figures["compacted"] = json::value(&update::compact(&path, &caller)?);
         }
         Ok(figures)
     })?;
@@ -308,12 +286,4 @@ fn why_nothing(answer: &Answer) -> Option<&'static str> {
     } else {
         Some("unknown words").filter(|_| !answer.query.has_vector)
     }
-}
-
-/// What to say of the rows of a table that were left out.
-pub(crate) fn skipped(path: &Path, skipped: &Skipped) -> Option<String> {
-    let first = skipped.first.first()?;
-    let rows = counted(skipped.count, if is_in_memory(path) { "broken row" } else { "broken line" });
-    let first = format!("{}: {}", shown_at(path, first.line), first.reason);
-    Some(format!("{}: skipped {rows}, the first {first}", shown(path)))
 }

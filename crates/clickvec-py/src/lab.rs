@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use clickvec::tables::{TITLE, read_titles};
+use clickvec::tables::TITLE;
 use clickvec::train::Overrides;
 use clickvec_eval::Correction;
 use clickvec_lab::simulate::{SimulateConfig, check_output};
@@ -11,11 +11,11 @@ use clickvec_lab::table::report::{self, Report};
 use clickvec_lab::table::spec::{self, Data, Spec};
 use clickvec_lab::table::{Event, Options, make};
 use clickvec_tables::{Error, ErrorKind};
+use clickvec_tools::{Watcher as _, inputs};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use crate::bridge::serve;
-use crate::index::skipped;
 use crate::{error, json, ranker};
 
 /// Writes a simulated log. `settings` are a JSON object of settings by name.
@@ -39,12 +39,10 @@ pub(crate) fn simulate<'py>(
         }
         config.check()?;
         check_output(&output, titles.as_deref())?;
-        let titles = titles.as_ref().map(|titles| read_titles(titles, TITLE)).transpose()?;
-        let lacking = titles.as_ref().and_then(|read| skipped(&read.path, &read.skipped));
-        lacking.into_iter().for_each(|warning| caller.warn(warning));
-        let titles = titles.map(|read| read.titles);
-        let mut progress = caller.progress("simulating", "pairs", Some(config.pairs));
-        let summary = clickvec_lab::simulate::simulate(&config, titles, &output, &mut |pairs| progress.at(pairs))?;
+        let titles = titles.as_ref().map(|titles| inputs::titles(titles, TITLE, &caller)).transpose()?;
+        let summary = clickvec_lab::simulate::simulate(&config, titles, &output, &mut |pairs| {
+            caller.at("simulating", "pairs", pairs, Some(config.pairs))
+        })?;
         summary.shortfalls(&config).into_iter().for_each(|warning| caller.warn(warning));
         Ok(summary)
     })?;
@@ -89,7 +87,7 @@ pub(crate) fn table<'py>(
         let warning = warning.and_then(|(clicks, overlap)| overlap.warning(&plan.data.judged, clicks));
         warning.into_iter().for_each(|warning| caller.warn(warning));
         let cache = cache.unwrap_or_else(|| spec::cache_of(spec.as_deref()));
-        let (mut progress, mut done) = (caller.progress("judging", "systems", Some(plan.entries.len() as u64)), 0);
+        let (mut done, of) = (0, plan.entries.len() as u64);
         let made = make(&plan, &Options { cache: &cache, program: &program }, &mut |event| {
             // A step can be watched, but not told to stop.
             if matches!(event, Event::Step { .. }) {
@@ -97,7 +95,7 @@ pub(crate) fn table<'py>(
             }
             done += u64::from(matches!(event, Event::RowDone));
             left_out(&event).into_iter().for_each(|warning| caller.warn(warning));
-            progress.at(done)
+            caller.at("judging", "systems", done, Some(of))
         })?;
         let statistics = made.statistics(against.as_deref())?;
         let correction = if uncorrected { Correction::None } else { Correction::Holm };

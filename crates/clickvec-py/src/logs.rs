@@ -8,6 +8,7 @@ use clickvec_logs::options::{self, Typed};
 use clickvec_logs::shown;
 use clickvec_tables::files::write_bytes_atomically;
 use clickvec_tables::outputs::{self, Kind};
+use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -34,8 +35,10 @@ pub(crate) fn prepare<'py>(
             outputs::check([&config.output, page], config.inputs.iter())?;
             outputs::refuse_other(page, Kind::Page)?;
         }
-        let (started, mut progress) = (Instant::now(), caller.progress("reading", "rows", None));
-        let prepared = clickvec_logs::prepare(&config, &mut std::io::stdout(), &mut |rows| progress.at(rows))?;
+        let started = Instant::now();
+        let prepared = clickvec_logs::prepare(&config, &mut std::io::stdout(), &mut |rows| {
+            caller.at("reading", "rows", rows, None)
+        })?;
         if let Some(page) = &report {
             let shown = shown::shown(&config, &prepared, started.elapsed(), &naming);
             write_bytes_atomically(page, shown::page(&shown).as_bytes())?;

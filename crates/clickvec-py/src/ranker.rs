@@ -9,6 +9,7 @@ use clickvec_eval::ranker::Candidates;
 use clickvec_eval::ranker::{self, FileKind, Neural, RankerSpec, Resources, Stage, System, SystemRanker, Values};
 use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec_lab::SYSTEMS;
+use clickvec_tools::Watcher as _;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -129,11 +130,7 @@ pub(crate) fn weighting(name: &str) -> PyResult<Weighting> {
 
 /// Tells how far the training of a system is, and unwinds if it should stop.
 pub(crate) fn trained<'c>(caller: &'c Caller, system: &'static str) -> impl FnMut(ranker::Progress) + 'c {
-    let mut progress = caller.progress(system, "steps", None);
-    move |ranker::Progress { done, of, .. }| {
-        let _ = progress.at_of(done, of);
-        caller.unwind_if_stopped();
-    }
+    move |ranker::Progress { done, of, .. }| caller.progress_or_unwind(system, "steps", done, of)
 }
 
 /// Trains the ranker of a spec, such as `bm25:k1=1.2`.

@@ -10,6 +10,7 @@ use clickvec_eval::training::{Progress, Trained, Training};
 use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec_tables::ErrorKind;
 use clickvec_tables::table::MemoryTable;
+use clickvec_tools::Watcher as _;
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

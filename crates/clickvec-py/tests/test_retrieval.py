@@ -69,3 +69,49 @@ def test_ir_datasets(titles):
     with pytest.raises(clickvec.Error, match="expected a field `body`, found doc_id, text"):
         read(Dataset(Docs(), Queries(), Qrels()), field="body")
     assert ir_datasets.load("vaswani").has_qrels()
+
+
+def test_mteb(model, titles, tmp_path):
+    mteb = pytest.importorskip("mteb")
+    from datasets import Dataset
+    from mteb.abstasks.retrieval_dataset_loaders import RetrievalSplitData
+    from mteb.mocks.mock_tasks.retrieval import MockRetrievalTask
+    from mteb.mocks.mock_tasks.sts import MockSTSTask
+    from mteb.models.models_protocols import EncoderProtocol, SearchProtocol
+
+    from clickvec.mteb import ClickvecEncoder, ClickvecSearch
+
+    ids = {title: id for id, title in titles}
+    rows = [line.split("\t") for line in (SHOP / "judged.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+    relevant: dict[str, dict[str, int]] = {}
+    for query, title, grade in rows:
+        relevant.setdefault(query, {})[ids[title]] = int(grade)
+
+    class Shop(MockRetrievalTask):
+        top_ranked = None
+
+        def load_data(self, num_proc=None, **kwargs):
+            split = RetrievalSplitData(
+                queries=Dataset.from_list([{"id": query, "text": query} for query in relevant]),
+                corpus=Dataset.from_list([{"id": id, "title": "", "text": title} for id, title in titles]),
+                relevant_docs=relevant,
+                top_ranked=self.top_ranked,
+            )
+            self.dataset = {"default": {"test": split, "val": split}}
+            self.data_loaded = True
+
+    def main_score(system, task):
+        found = mteb.evaluate(system, task, cache=None, show_progress_bar=False)
+        return found[0].scores["test"][0]["main_score"]
+
+    search, encoder = ClickvecSearch(model.path), ClickvecEncoder(model)
+    assert isinstance(search, SearchProtocol) and isinstance(encoder, EncoderProtocol)
+    index = clickvec.Index.encode(model, titles, tmp_path / "i")
+    of_program = {"titles": titles, "full": 1000, "gain": "linear", "ties": "trec", "measures": ["ndcg@10"]}
+    judged = [(query, title, int(grade)) for query, title, grade in rows]
+    ours = clickvec.evaluate({"index": index, "model": model}, judged, **of_program)
+    assert main_score(search, Shop()) == pytest.approx(ours.means["index"]["ndcg@10"], abs=1e-3)
+    assert main_score(encoder, Shop()) == pytest.approx(ours.means["model"]["ndcg@10"], abs=1e-3)
+    Shop.top_ranked = {query: list(of) for query, of in relevant.items()}
+    assert main_score(search, Shop()) > main_score(ClickvecSearch(model, mode="words"), Shop()) > 0
+    assert -1 <= main_score(encoder, MockSTSTask()) <= 1

@@ -34,6 +34,12 @@ clickvec.Index.encode(model, {"id": [1], "title": ["b"]})
 clickvec.Index.encode(model, Path("titles.parquet"))
 clickvec.evaluate({"mine": lambda query, titles: [0.0 for _ in titles], "bm25": "bm25"}, Path("judged.csv"), clicks=[("a", "b", 2)])
 clickvec.prepare("log.csv", "clicks.tsv", columns={"item": "sku"}, titles=Path("titles.tsv"), min_users=3)
+found: clickvec.Verdict = clickvec.judge(index, "bm25", {"query": ["a"]}, page=False, write={"quepid": Path("ratings.csv")})
+grade: int | None = found.rows[0].grade
+clickvec.evaluate([index, Path("bm25.run")], "judged.tsv", full=100, measures=["recall@100"], output="runs")
+clickvec.update("shop.index", ["monday.tsv", [("a", "b")]], [("1", "b")], settings={"half_life": 14})
+clickvec.export(model, Path("onnx"), "onnx")
+kind: str = clickvec.inspect("a.tsv", Path("b.tsv"))[0].kind
 
 # What cannot work is refused.
 clickvec.train(None, epoch=3)  # type: ignore[call-arg]
@@ -50,3 +56,5 @@ clickvec.Index.open(model)  # type: ignore[arg-type]
 clickvec.prepare("a", "b", foo=3)  # type: ignore[call-arg]
 encode_batch(3, model)  # type: ignore[arg-type]
 rankers.Bm25(k2=1.2)  # type: ignore[call-arg]
+clickvec.export(index, "o", "solr")  # type: ignore[arg-type]
+clickvec.judge(index, "bm25", "clicks.tsv", write={"excel": "a"})  # type: ignore[dict-item]

@@ -17,11 +17,13 @@ from ._clickvec import __version__, after_fork, before_fork, set_threads
 from ._errors import Error, FileAccessError, FileError, InternalError, MissingFileError
 from .evaluation import Evaluation, TTest, evaluate
 from .explanation import Explanation, Word
+from .files import Inspected, export, inspect
 from .index import BatchResults, Index, Result, Results
+from .judging import Graded, Verdict, judge
 from .lab import simulate, table
 from .logs import prepare
 from .model import Model, load
-from .training import train
+from .training import train, update
 
 # Work on other threads ends before a process is forked, so that the new one finds no lock that nobody unlocks.
 if hasattr(_os, "register_at_fork"):
@@ -34,16 +36,22 @@ __all__ = [
     "Explanation",
     "FileAccessError",
     "FileError",
+    "Graded",
     "Index",
+    "Inspected",
     "InternalError",
     "MissingFileError",
     "Model",
     "Result",
     "Results",
     "TTest",
+    "Verdict",
     "Word",
     "__version__",
     "evaluate",
+    "export",
+    "inspect",
+    "judge",
     "load",
     "prepare",
     "rankers",
@@ -51,4 +59,5 @@ __all__ = [
     "simulate",
     "table",
     "train",
+    "update",
 ]

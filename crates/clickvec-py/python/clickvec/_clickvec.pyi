@@ -19,7 +19,10 @@ __all__ = [
     "check_index",
     "build",
     "evaluate",
+    "export",
+    "inspect",
     "join_indexes",
+    "judge",
     "load_ranker",
     "prepare",
     "run",
@@ -29,6 +32,7 @@ __all__ = [
     "table",
     "train",
     "train_ranker",
+    "update",
     "update_index",
 ]
 __version__: str
@@ -131,6 +135,38 @@ def join_indexes(paths: Sequence[str], output: str) -> None: ...
 def systems() -> list[dict[str, Any]]: ...
 def train_ranker(spec: str, files: Files, tell: Callable[[dict[str, Any]], object]) -> Ranker: ...
 def load_ranker(path: str) -> tuple[Ranker, str]: ...
+def update(
+    target: str,
+    clicks: Sequence[str],
+    titles: str,
+    judged: str | None,
+    max_churn: float,
+    trust_clicks: bool,
+    settings: str,
+    tell: Callable[[dict[str, Any]], object],
+) -> dict[str, Any]: ...
+def judge(
+    index: str,
+    against: str,
+    queries: str,
+    sheet: str | None,
+    judged: Sequence[str],
+    write: Sequence[tuple[str, str]],
+    page: bool,
+    tell: Callable[[dict[str, Any]], object],
+) -> dict[str, Any]: ...
+def export(
+    source: str,
+    output: str,
+    to: str | None,
+    template: str | None,
+    table: str,
+    judged: str | None,
+    tell: Callable[[dict[str, Any]], object],
+) -> dict[str, Any]: ...
+def inspect(
+    paths: Sequence[str], tell: Callable[[dict[str, Any]], object]
+) -> list[tuple[dict[str, Any], bool, str]]: ...
 def evaluate(
     systems: Sequence[tuple[str | None, object]], files: Files, how: How, tell: Callable[[dict[str, Any]], object]
 ) -> dict[str, Any]: ...

@@ -58,6 +58,8 @@ def _in_notebook() -> bool:
 def line(event: Event) -> str | None:
     """An event that is worth a line of its own."""
     match event["event"]:
+        case "note":
+            return str(event["text"])
         case "log":
             text = f"{event['pairs']:,} pairs, {event['trigrams']:,} trigrams, {event['parameters']:,} weights"
             left_out = event["skipped"] + event["without_words"]

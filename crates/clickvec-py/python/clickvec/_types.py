@@ -83,8 +83,11 @@ class SearchHow(TypedDict):
 class How(TypedDict):
     """How systems are judged."""
 
-    judged: str
+    judged: list[str]
     topics: str | None
+    full: int | None
+    measures: list[str]
+    output: str | None
     ties: str
     gain: str
     relevant_from: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from . import _clickvec, _progress
 from ._errors import Error
 from ._figures import probability
 from ._tables import Path, Weighting, is_path, judged_table, learnt_files
+from .index import Index, on_disk
 from .model import Model
 from .rankers import SYSTEMS, Fitted, System
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from ._types import How, Table, Titles
 
-#: What is judged: a model, a ranker, its description or path, or a function of a query and titles that returns scores.
-Judged = Model | Fitted | System | Path | Callable[[str, list[str]], Any]
+#: What is judged: a model, a ranker, its description or path, a run, an index, or a function of a query and titles that returns scores.
+Judged = Model | Index | Fitted | System | Path | Callable[[str, list[str]], Any]
 Systems = Judged | Iterable[Judged] | Mapping[str, Judged]
 
 
@@ -53,8 +53,10 @@ class Evaluation:
     query_ids: list[str]
     #: The number of queries without a relevant title, which score 0.
     queries_without_relevant: int
-    #: What could not be judged, and why.
+    #: The systems that could not be judged, and why.
     left_out: list[str]
+    #: The names of the metrics.
+    metrics: list[str]
     _values: dict[str, dict[str, Any]]
 
     @property
@@ -92,11 +94,11 @@ class Evaluation:
         raise Error(f"expected two of the systems {', '.join(self.systems)} and a metric, found {a}, {b}, {metric}")
 
     def __str__(self) -> str:
-        names = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map"]
+        names = self.metrics[:5]
         width = max((len(name) for name in self.means), default=6)
         lines = [f"{'system':{width}}  " + "  ".join(f"{name:>7}" for name in names)]
         for name, mean in self.means.items():
-            lines.append(f"{name:{width}}  " + "  ".join(f"{mean[metric]:7.3f}" for metric in names))
+            lines.append(f"{name:{width}}  " + "  ".join(f"{mean[metric]:{max(7, len(metric))}.3f}" for metric in names))
         for test in self.tests:
             if test.metric == "ndcg@10":
                 lines.append(f"{test.b} − {test.a}: NDCG@10 {-test.difference:+.3f}, p {probability(test.p)}")
@@ -105,7 +107,7 @@ class Evaluation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        names = ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map", "precision@10"]
+        names = self.metrics[:6]
         head = "".join(f"<th>{name}</th>" for name in names)
         rows = "".join(
             f"<tr><td style='text-align:left'>{html.escape(name)}</td>"
@@ -138,6 +140,10 @@ def evaluate(
     ties: Literal["expected", "trec"] = "expected",
     gain: Literal["exponential", "linear"] = "exponential",
     relevant_from: int = 1,
+    full: bool | int = False,
+    measures: Sequence[str] = (),
+    others: Sequence[Table] = (),
+    output: Path | None = None,
     load: Path | None = None,
     vectors: Path | Sequence[Path] | None = None,
     progress: bool | Callable[[dict[str, Any]], object] | None = None,
@@ -147,13 +153,18 @@ def evaluate(
     :param systems: a list, or a dict that names them. A system is a model; a ranker of :mod:`clickvec.rankers`, trained
         or not; its description, such as ``"bm25:k1=1.2"``; the path of a model or ranker (text that begins with the name of
         a ranker is a description); or a function of a query and a
-        list of titles that returns a score for each. Functions are called on this thread, once for each judged
+        list of titles that returns a score for each; a TREC run of another program, by its path; or, with ``full``, an index. Functions are called on this thread, once for each judged
         query in the order of ``judged``. What one raises ends the evaluation.
     :param judged: judged titles: a path of any form that the program reads, (query, title, grade) rows, or a table with
         these columns.
     :param titles: the collection that rankers learn from; without it, the judged and clicked titles.
     :param clicks: a click log, for rankers that learn from clicks.
     :param weighting: how the column ``count`` of ``clicks`` becomes a weight, as in :func:`clickvec.train`.
+    :param full: search the whole collection for so many titles, ``True`` for 1000, instead of ranking only the judged ones. The
+        collection is ``titles`` or, without them, the titles of the first index.
+    :param measures: metrics such as ``"recall@100"`` [default: those of the program].
+    :param others: titles that other judges graded, which count where ``judged`` has no grade.
+    :param output: a folder to write the judgments, each ranking as a TREC run, and the figures of every query to.
     :param progress: a function that is called with every event, a dict; ``True`` or ``False`` to show a line or nothing.
 
     Judged queries that are also in ``clicks`` give a warning: what learns from them may know the answers.
@@ -172,18 +183,17 @@ def evaluate(
         if relevant_from not in range(11):
             raise Error(f"relevant_from: expected a grade, 0 to 10, found {relevant_from!r}")
         how: How = {
-            "judged": stack.enter_context(judged_table(judged, "judged", field)),
+            "judged": [stack.enter_context(judged_table(table, "judged", field)) for table in (judged, *others)],
             "topics": None if topics is None else os.fspath(topics),
+            "full": 1000 if full is True else (full or None),
+            "measures": [measures] if isinstance(measures, str) else list(measures),
+            "output": None if output is None else os.fspath(output),
             "ties": ties,
             "gain": gain,
             "relevant_from": int(relevant_from),
         }
         with _progress.Watch(progress) as watch:
             found = _clickvec.evaluate([_system(name, system) for name, system in _named(systems)], files, how, watch)
-    if found["overlap"] is not None:
-        warnings.warn(found["overlap"], stacklevel=2)
-    for why in found["left_out"]:
-        warnings.warn(f"left out {why}", stacklevel=2)
     return Evaluation(
         means={system["name"]: system["mean"] for system in found["systems"]},
         tests=[TTest(**test) for test in found["tests"]],
@@ -191,6 +201,7 @@ def evaluate(
         query_ids=found["query_ids"],
         queries_without_relevant=found["queries_without_relevant"],
         left_out=found["left_out"],
+        metrics=found["metrics"],
         _values={system["name"]: system["values"] for system in found["systems"]},
     )
 
@@ -198,7 +209,7 @@ def evaluate(
 def _named(systems: object) -> list[tuple[str | None, object]]:
     if isinstance(systems, Mapping):
         return [(str(name), system) for name, system in systems.items()]
-    if isinstance(systems, str | os.PathLike | Model | Fitted | System) or callable(systems):
+    if isinstance(systems, str | os.PathLike | Model | Index | Fitted | System) or callable(systems):
         return [(None, systems)]
     if not isinstance(systems, Iterable):
         raise TypeError(f"systems: expected a list or a dict of systems, found {type(systems).__name__}")
@@ -210,6 +221,8 @@ def _system(name: str | None, system: object) -> tuple[str | None, object]:
     if isinstance(system, Model):
         own = "model" if system.path is None else os.path.splitext(os.path.basename(system.path))[0]
         return name or own, system._native
+    if isinstance(system, Index):
+        return name, ("file", on_disk(system))
     if isinstance(system, Fitted):
         return name or str(system), system._native
     if isinstance(system, System):

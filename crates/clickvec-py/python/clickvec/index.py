@@ -328,6 +328,15 @@ class Index:
         return (Index.open, (self._path,))
 
 
+def on_disk(index: Index | Path) -> str:
+    """The path of an index, or the path itself."""
+    if not isinstance(index, Index):
+        return os.fspath(index)
+    if index.path is None:
+        raise Error("expected an index on disk, found one in memory; encode it with an output")
+    return index.path
+
+
 def _how(
     k: int,
     mode: str,

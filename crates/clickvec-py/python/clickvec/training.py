@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from . import _clickvec, _progress
 from ._errors import Error
 from ._settings import as_json
-from ._tables import Path, Weighting, is_path, judged_table, titles_table
+from ._tables import Path, Weighting, is_path, judged_table, opened, titles_table
+from .index import Index, on_disk
 from .model import Model
 
 if TYPE_CHECKING:
@@ -139,6 +140,50 @@ def train(
             tell,
         )
     return Model(native, path=None if output is None else os.path.abspath(output), history=history)
+
+
+def update(
+    target: Index | Path,
+    clicks: Path | Sequence[Table],
+    titles: Titles,
+    *,
+    judged: Table | None = None,
+    max_churn: float = 1.0,
+    trust_clicks: bool = False,
+    settings: Mapping[str, object] | None = None,
+    progress: bool | Callable[[Event], object] | None = None,
+) -> dict[str, Any]:
+    """Learns new clicks and takes the new model once it is shown to be better, as ``clickvec update`` does; returns the report.
+
+    The titles of an index become those of ``titles`` at once. :meth:`Index.update` changes some titles without learning. Ctrl-C
+    stops it, and the old model stays.
+
+    :param target: the index on disk, or the path of a model.
+    :param clicks: click logs in a list, one for each day, oldest first; or the path of a single one.
+    :param titles: all titles to search.
+    :param judged: judged titles of other queries. The new model must not be worse on these.
+    :param max_churn: take no model that changes more than this share of the first ten titles of frequent queries.
+    :param trust_clicks: learn from the newest clicks even if they do not look as if they came from users.
+    :param settings: settings of the update by name: ``half_life``, ``held_out``, ``epochs``, ``fresh``, ``position_bias``,
+        ``error_rate``, ``drift``.
+    :param progress: a function that is called with every event, a dict; ``True`` or ``False`` to show a line or nothing.
+    """
+    if not 0 <= max_churn <= 1:
+        raise Error(f"max_churn: expected a share from 0 to 1, found {max_churn}")
+    days = [clicks] if is_path(clicks) else clicks
+    if not isinstance(days, list | tuple):
+        raise TypeError(f"clicks: expected a list of logs, one for each day, found {type(clicks).__name__}")
+    with ExitStack() as files, _progress.Watch(progress) as watch:
+        return _clickvec.update(
+            on_disk(target),
+            [files.enter_context(opened(day, "clicks", ["query", "title"], ["weight"])) for day in days],
+            files.enter_context(titles_table(titles)),
+            None if judged is None else files.enter_context(judged_table(judged, "judged", "title")),
+            max_churn,
+            trust_clicks,
+            as_json(settings or {}),
+            watch,
+        )
 
 
 #: The arguments of :func:`train` that are no settings.
