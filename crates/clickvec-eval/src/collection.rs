@@ -7,6 +7,7 @@ use crate::ranker::Candidates;
 use clickvec::Result;
 use clickvec::index::Hit;
 use clickvec::tables::Title;
+use clickvec_tables::Stop;
 use clickvec_tables::memory::{NoRoom, bytes_of, room_for_numbers};
 
 /// The number of queries that are searched for at once.
@@ -126,7 +127,8 @@ fn room_for_positions<'t>(titles: usize) -> Result<HashMap<&'t str, u32>> {
 ///
 /// # Errors
 ///
-/// Those of [`Candidates::search_batch`], and `ErrorKind::Memory` for lists that do not fit.
+/// Those of [`Candidates::search_batch`], `ErrorKind::Memory` for lists that do not fit, and `ErrorKind::Interrupted` if the work of
+/// this thread should [stop](Stop).
 pub fn search_all(
     candidates: &dyn Candidates,
     queries: &[SearchQuery],
@@ -136,6 +138,7 @@ pub fn search_all(
     room_for_lists(queries.len(), depth.min(candidates.titles()))?;
     let mut lists = Vec::with_capacity(queries.len());
     for some in queries.chunks(QUERIES_AT_ONCE) {
+        Stop::of_thread().check()?;
         let batch: Vec<&str> = some.iter().map(|query| query.text.as_str()).collect();
         lists.extend(candidates.search_batch(&batch, depth)?);
         done(lists.len());

@@ -12,7 +12,7 @@ use clickvec::internals::rng;
 use clickvec::tables::Title;
 use clickvec::train::LossKind;
 use clickvec::train::{HeldOut, HeldOutQuery};
-use clickvec_tables::Result;
+use clickvec_tables::{Result, Stop};
 
 /// The seed of the negatives of held-out queries: the same for every run, so that their losses can be compared.
 const SEED: u64 = 0x686f_6c64_2d6f_7574;
@@ -98,6 +98,7 @@ impl HeldOutTest {
         let numbers: Vec<usize> = (0..self.clicked.len()).collect();
         // Not all at once: a query has some thousand scores.
         for numbers in numbers.chunks(TOGETHER) {
+            Stop::of_thread().unwind_if_set();
             let by_query: Vec<Vec<Vec<f64>>> = numbers.par_iter().map(|&number| scores(number)).collect();
             for scores in by_query.iter().flatten() {
                 match kind {

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clickvec_tables::Stop;
 use clickvec_tables::table::MemoryTable;
 use clickvec_tools::Watcher;
 use pyo3::prelude::*;
@@ -118,7 +119,7 @@ pub(crate) fn serve<T: Send>(
     let caller = Caller { requests, stop, told: Cell::new(Instant::now()) };
     let mut raised = None;
     let done = std::thread::scope(|scope| {
-        let worker = scope.spawn(|| work::on_threads(move || work(caller)));
+        let worker = scope.spawn(|| work::on_threads(move || Stop::new(stop).during(|| work(caller))));
         while let Some(request) = next(py, &received) {
             let served = match request {
                 Ok(Request::Rows(answer)) => match rows.as_mut().map_or(Ok(None), Source::pull) {

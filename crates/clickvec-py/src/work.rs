@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use clickvec_tables::Stop;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -129,10 +130,10 @@ pub(crate) enum Failed {
     NoThreads(rayon::ThreadPoolBuildError),
 }
 
-/// Runs `work` on the threads of this process.
+/// Runs `work` on the threads of this process. The thread may do it in the middle of other work, whose flag is not its own.
 pub(crate) fn on_threads<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Failed> {
     let threads = threads().map_err(Failed::NoThreads)?;
-    catch_unwind(AssertUnwindSafe(|| threads.install(work))).map_err(Failed::Panicked)
+    catch_unwind(AssertUnwindSafe(|| threads.install(|| Stop::NEVER.during(work)))).map_err(Failed::Panicked)
 }
 
 /// What was done, or the exception for what happened.

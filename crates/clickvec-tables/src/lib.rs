@@ -10,6 +10,7 @@ mod lines;
 pub mod memory;
 pub mod outputs;
 pub mod shown;
+mod stop;
 pub mod table;
 mod text;
 pub mod titles;
@@ -17,5 +18,6 @@ mod unique_ids;
 
 pub use error::{Error, ErrorKind, Result};
 pub use lines::{FoundLine, Lines};
+pub use stop::Stop;
 pub use text::{NULLS, decode_entities, decoded, null_text};
 pub use unique_ids::{IdentityHasher, UniqueIds};

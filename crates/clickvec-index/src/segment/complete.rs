@@ -4,6 +4,7 @@ use clickvec::internals::text::Analysis;
 use clickvec::model::Model;
 use clickvec::train::Accents;
 use clickvec_eval::internals::LetterTrigrams;
+use clickvec_tables::Stop;
 
 use super::canaries;
 use super::fields::Fields;
@@ -56,15 +57,18 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
     let titles = TitleLines::map_table(&folder.file(TITLES_FILE))?;
     let rounded = Rounded::open(&path, titles.len(), model.dimension(), format)?;
     folder.write(OFFSETS_FILE, &[bytemuck::cast_slice(titles.starts())])?;
+    let stop = Stop::of_thread();
     let ((ids, vectors, columns), written) = rayon::join(
-        || (Ids::new(&titles), rounded.searchable(recipe.lists_from), Fields::new(&titles)),
-        || words::write(&path, &titles, recipe.analysis),
+        || stop.during(|| (Ids::new(&titles), rounded.searchable(recipe.lists_from), Fields::new(&titles))),
+        || stop.during(|| words::write(&path, &titles, recipe.analysis)),
     );
+    stop.check()?;
     let (mut vectors, word_files) = (vectors?, written?);
     folder.write(IDS_FILE, &ids.bytes())?;
     folder.part("titles", "table", &[TITLES_FILE, OFFSETS_FILE, IDS_FILE]);
     folder.part("words", "tantivy", &word_files);
     canaries::tune(&mut vectors, &titles, model)?;
+    stop.check()?;
     columns.write(folder)?;
     let learns = recipe.trigrams.is_none() && recipe.fusion.is_some_and(|fusion| fusion.weight(Part::Trigrams) > 0.0);
     let accents = if recipe.analysis.fold { Accents::Fold } else { Accents::Keep };
@@ -75,6 +79,7 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
     if let Some(teacher) = recipe.teacher {
         teacher.write(folder, &titles, recipe.fusion.is_some())?;
     }
+    stop.check()?;
     if let Some(fusion) = recipe.fusion {
         let words = Words::open_in(&path)?;
         canaries::write(folder, canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?)?;

@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::shown::{listed, shortened};
-use crate::{Error, ErrorKind, Lines, Result, files};
+use crate::{Error, ErrorKind, Lines, Result, Stop, files};
 use format::MAX_HEADER_BYTES;
 
 pub use clicked::{ClickColumn, ClickColumns, FIRST_ROWS, flag, unclear};
@@ -310,9 +310,11 @@ impl Table {
     /// # Errors
     ///
     /// [`ErrorKind::Io`] if reading fails, as it does when a compressed file was cut short; [`ErrorKind::Malformed`] for another header,
-    /// and at the end of JSON lines that lack a required column; [`ErrorKind::Damaged`] for a damaged Parquet file.
+    /// and at the end of JSON lines that lack a required column; [`ErrorKind::Damaged`] for a damaged Parquet file;
+    /// [`ErrorKind::Interrupted`] if the work of this thread should [stop](Stop).
     #[inline]
     pub fn next(&mut self, record: &mut Record) -> Result<Next> {
+        Stop::of_thread().check()?;
         let line = record.line;
         let next = match &mut self.form {
             Form::Tsv(reader) => reader.next(record),

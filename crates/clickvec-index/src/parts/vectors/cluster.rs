@@ -4,6 +4,7 @@ use clickvec::index::FlatIndex;
 use clickvec::internals::index::Codes;
 use clickvec::internals::math::gemm::{Left, gemm_into};
 use clickvec::internals::math::vector::dot;
+use clickvec_tables::Stop;
 use rayon::prelude::*;
 
 /// The number of vectors of the sample for each list.
@@ -50,6 +51,7 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
     let first = (0..lists).flat_map(|list| vector(sample[list * sample.len() / lists]).iter().copied());
     let mut centroids: Vec<f32> = first.collect();
     for _ in 0..ROUNDS {
+        Stop::of_thread().unwind_if_set();
         let nearest = for_each_row(&gathered, d, &centroids, |_, products| nearest(products));
         let mut sums = vec![0.0f64; lists * d];
         for (vector, &list) in gathered.chunks_exact(d).zip(&nearest) {

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clickvec::index::Hit;
 use clickvec::internals::text::{Analysis, terms};
+use clickvec_tables::Stop;
 use clickvec_tables::files::os_error;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
@@ -307,7 +308,9 @@ fn build<'t>(
     let index = TantivyIndex::builder().schema(schema.build()).tokenizers(tokenizers());
     let directory: Box<dyn Directory> = Box::new(directory);
     let mut writer = index.single_segment_index_writer::<TantivyDocument>(directory, WRITER_BYTES)?;
+    let stop = Stop::of_thread();
     for title in titles {
+        stop.unwind_if_set();
         let mut document = TantivyDocument::default();
         document.add_text(field, title);
         writer.add_document(document)?;

@@ -10,6 +10,7 @@ use crate::math::vector::scale_to_unit;
 use crate::pool::Pool;
 use crate::text::batch::Batch;
 use crate::text::{Dictionary, WordBuffer, WordLimit, Words};
+use clickvec_tables::Stop;
 use rayon::prelude::*;
 use words::ProjectedWords;
 
@@ -31,6 +32,8 @@ pub struct Embedder {
     unit: bool,
     cache_bytes: usize,
     workers: Pool<Worker>,
+    /// That of the work which made it. Vectors of many texts take long.
+    stop: Stop,
 }
 
 /// The part of a model that an embedder needs.
@@ -46,7 +49,8 @@ impl Embedder {
 
     pub(crate) fn new(encoder: Arc<dyn Encoder>, dictionary: Arc<Dictionary>, limit: WordLimit) -> Embedder {
         let tower = Tower { encoder, dictionary, limit };
-        Embedder { tower, unit: true, cache_bytes: Embedder::CACHE_BYTES, workers: Pool::default() }
+        let (cache_bytes, workers) = (Embedder::CACHE_BYTES, Pool::default());
+        Embedder { tower, unit: true, cache_bytes, workers, stop: Stop::of_thread() }
     }
 
     /// Returns an embedder of the encoder's own vectors, of any length.
@@ -71,17 +75,21 @@ impl Embedder {
     }
 
     /// Embeds texts like [`Embedder::embed`], into memory that the caller reuses: the contents of `vectors` are replaced.
+    ///
+    /// # Panics
+    ///
+    /// Without a message, if the work that made this embedder should [stop](Stop).
     pub fn embed_into<S: AsRef<str> + Sync>(&self, texts: &[S], vectors: &mut Vec<f32>) {
         let dimension = self.dimension();
         vectors.resize(texts.len() * dimension, 0.0);
         // Asking for the number of threads starts the pool, and a single query should not wait for that.
         let parts = texts.len().div_ceil(TEXTS_AT_ONCE);
-        let threads = if parts > 1 { rayon::current_num_threads().min(parts) } else { 1 };
-        if threads == 1 {
+        if parts <= 1 {
             return self.with_worker(|worker| worker.embed(&self.tower, self.unit, texts, vectors));
         }
         let parts = Mutex::new(texts.chunks(TEXTS_AT_ONCE).zip(vectors.chunks_mut(TEXTS_AT_ONCE * dimension)));
-        let next = || parts.lock().expect("no worker panics here").next();
+        let next = || parts.lock().expect("no worker panics here").next().filter(|_| !self.stop.is_set());
+        let threads = rayon::current_num_threads().min(texts.len().div_ceil(TEXTS_AT_ONCE));
         (0..threads).into_par_iter().with_max_len(1).for_each(|_| {
             self.with_worker(|worker| {
                 while let Some((texts, vectors)) = next() {
@@ -89,6 +97,7 @@ impl Embedder {
                 }
             });
         });
+        self.stop.unwind_if_set();
     }
 
     /// Returns the vectors of those texts in which the model knows a word, as [`Embedder::embed_into`] writes them, and for
