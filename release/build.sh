@@ -73,14 +73,22 @@ if command -v dpkg-deb >/dev/null; then
     gzip -n9 "$package"/usr/share/man/man1/*.1
     # As Debian names them; its systems have the text of the second licence.
     doc="$package/usr/share/doc/clickvec"
-    gzip -n9 <"$doc/CHANGELOG.md" >"$doc/changelog.gz"
-    rm "$doc"/LICENSE-* "$doc/CHANGELOG.md"
+    maintainer="${DEBFULLNAME:-The clickvec authors} <${DEBEMAIL:-}>"
+    gzip -n9 >"$doc/changelog.gz" <<CHANGES
+clickvec ($version) unstable; urgency=medium
+
+  * CHANGELOG.md.gz in this folder has the changes.
+
+ -- $maintainer  $(LC_ALL=C date --utc --date="@$epoch" --rfc-email)
+CHANGES
+    gzip -n9 "$doc/CHANGELOG.md"
+    rm "$doc"/LICENSE-*
     cat >"$doc/copyright" <<COPYRIGHT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: clickvec
 
 Files: *
-Copyright: The clickvec authors
+Copyright: $(date --utc --date="@$epoch" +%Y) The clickvec authors
 License: Expat or Apache-2.0
 
 License: Expat
@@ -91,7 +99,7 @@ License: Apache-2.0
 COPYRIGHT
     # Linked statically on purpose, with zstd inside, so that one package serves every release of Debian.
     install -d "$package/usr/share/lintian/overrides"
-    printf 'clickvec: %s [usr/bin/clickvec]\n' statically-linked-binary "embedded-library *" \
+    printf 'clickvec: %s [usr/bin/clickvec]\n' statically-linked-binary shared-library-lacks-prerequisites "embedded-library *" \
         >"$package/usr/share/lintian/overrides/clickvec"
     mkdir "$package/DEBIAN"
     architecture="$(dpkg --print-architecture)"
@@ -99,7 +107,7 @@ COPYRIGHT
 Package: clickvec
 Version: $version
 Architecture: $architecture
-Maintainer: ${DEBFULLNAME:-The clickvec authors}${DEBEMAIL:+ <$DEBEMAIL>}
+Maintainer: $maintainer
 Installed-Size: $(du -ks "$package/usr" | cut -f1)
 Section: science
 Priority: optional
@@ -114,7 +122,7 @@ CONTROL
     if command -v lintian >/dev/null; then
         # Only who hands the package out knows an address (DEBEMAIL).
         suppressed="${DEBEMAIL:+none}"
-        lintian --fail-on error,warning --suppress-tags "${suppressed:-malformed-contact}" "$folder/$deb"
+        lintian --fail-on error,warning --suppress-tags "${suppressed:-malformed-contact,bogus-mail-host-in-debian-changelog}" "$folder/$deb"
     else
         echo "NOT CHECKED by lintian, which is not installed: $deb"
     fi
