@@ -64,8 +64,7 @@ pub(super) fn page(report: &Report, seconds: f64, next: &Next) -> String {
         }
         h2 { "Now with your own files" }
         p {
-            "Tables are tab-separated and have a header. Put yours in place of " code { "clicks.tsv" } ", " code { "judged.tsv" }
-            " and " code { "titles.tsv" } "."
+            "They may be TSV, CSV or JSON lines. " code { "clickvec inspect FILE" } " says how a file is read."
         }
         (commands(&next.own))
         h2 { "How long it took" }

@@ -40,8 +40,8 @@ pub(super) fn text(report: &Report, page: &str, next: &Next) -> String {
         push_commands(&mut text, &next.folder);
         text.push('\n');
     }
-    text.push_str("Now with your own files in place of clicks.tsv, judged.tsv and titles.tsv.\n");
-    text.push_str("Tables are tab-separated and have a header (docs/reference/tables.md).\n");
+    text.push_str("Now with your own files: TSV, CSV or JSON lines. `clickvec inspect FILE` says\n");
+    text.push_str("how a file is read, and docs/reference/tables.md what its columns mean.\n");
     push_commands(&mut text, &next.own);
     text
 }
