@@ -22,10 +22,12 @@ pub enum Preset {
     MsmarcoDocument,
     /// The log of AOL, 2006, `user-ct-test-collection-01.txt`.
     Aol,
+    /// The logs of TripClick, JSON lines.
+    TripClick,
 }
 
 /// All presets.
-pub const ALL: [Preset; 7] = [
+pub const ALL: [Preset; 8] = [
     Preset::Ubi,
     Preset::Ga4,
     Preset::Snowplow,
@@ -33,6 +35,7 @@ pub const ALL: [Preset; 7] = [
     Preset::MsmarcoPassage,
     Preset::MsmarcoDocument,
     Preset::Aol,
+    Preset::TripClick,
 ];
 
 impl Preset {
@@ -46,6 +49,7 @@ impl Preset {
             Preset::MsmarcoPassage => "msmarco-passage",
             Preset::MsmarcoDocument => "msmarco-document",
             Preset::Aol => "aol",
+            Preset::TripClick => "tripclick",
         }
     }
 
@@ -62,11 +66,12 @@ impl Preset {
                 .help("leave the list of names out of `columns`")
                 .settings(&["columns"]));
         }
-        options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument);
+        // A search of TripClick without a click has the document 0.
+        options.judgments = matches!(self, Preset::MsmarcoPassage | Preset::MsmarcoDocument | Preset::TripClick);
         let format = match self {
             // Its data generator writes CSV.
             Preset::Ubi => return events_of(options, Extract::Ubi),
-            Preset::Ga4 | Preset::Snowplow => Format::Json,
+            Preset::Ga4 | Preset::Snowplow | Preset::TripClick => Format::Json,
             Preset::MsmarcoDocument => Format::Csv,
             Preset::Orcas | Preset::MsmarcoPassage | Preset::Aol => Format::Tsv,
         };
@@ -87,6 +92,15 @@ impl Preset {
                 Some(&["qid", "0", "docid", "relevance"]),
                 &[(Role::Key, "qid"), (Role::Item, "docid"), (Role::Clicked, "relevance")],
             ),
+            Preset::TripClick => {
+                let names = &[
+                    (Role::Query, "Keywords"),
+                    (Role::Item, "DocumentId"),
+                    (Role::Clicked, "DocumentId"),
+                    (Role::Session, "SessionId"),
+                ];
+                (None, names)
+            }
             Preset::Aol => {
                 options.short_rows = true;
                 let names = &[
@@ -111,6 +125,7 @@ impl Preset {
         let header: &[&str] = match self {
             Preset::MsmarcoPassage => &["id", "title"],
             Preset::Orcas | Preset::MsmarcoDocument => &["id", "url", "title", "body"],
+            Preset::TripClick => &["id", "title", "url"],
             _ => return None,
         };
         Some(headerless(header))

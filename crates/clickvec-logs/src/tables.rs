@@ -40,8 +40,8 @@ pub struct Options {
     pub short_rows: bool,
     /// Whether a column that says yes in all of the first rows, and may say what was clicked, must not say no later.
     pub watches_clicks: bool,
-    /// Whether the log has TREC's form of judgments: fields separated by tabs or single blanks, and every grade from 1
-    /// on is a click.
+    /// Whether every number from 1 on is a click, and a log that is not JSON lines has TREC's form of judgments: fields separated by
+    /// tabs or single blanks.
     pub judgments: bool,
 }
 
@@ -53,6 +53,11 @@ impl Options {
             Some(form) => Time::parse_as(form, text),
             None => Time::parse(text),
         }
+    }
+
+    /// Returns whether fields are separated by tabs or by single blanks.
+    fn is_trec(&self) -> bool {
+        self.judgments && self.format != Some(Format::Json)
     }
 
     /// Returns the options of the table below.
@@ -136,7 +141,7 @@ impl LogTable {
     ///
     /// Those of [`Table::open`], and [`ErrorKind::Malformed`] for a table without a column that was named.
     pub fn open(path: &Path, options: &Options) -> Result<LogTable> {
-        if options.judgments {
+        if options.is_trec() {
             return LogTable::read(path, files::open(path)?, options);
         }
         LogTable::from_table(Table::open(path, &options.table())?, options)
@@ -149,7 +154,7 @@ impl LogTable {
     /// Those of [`LogTable::open`].
     pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<LogTable> {
         let mut form = options.table();
-        if options.judgments {
+        if options.is_trec() {
             // Judgments are separated by tabs or by blanks.
             let first;
             (first, source) = files::first_line(source, path)?;

@@ -372,6 +372,20 @@ fn presets_of_public_collections() {
     assert_eq!((&report["broken"], &report["left_out"]["without_item"]), (&0.into(), &2.into()));
     assert_eq!((&report["left_out"]["without_query"], &report["users"]["count"]), (&2.into(), &3.into()));
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\thttp://a\t1\n");
+
+    let search = |keywords: &str, document: u32| {
+        format!(
+            "{{\"DateCreated\":\"/Date(1354314248673)/\",\"SessionId\":\"s1\",\"Keywords\":\"{keywords}\",\"Documents\":[1,2],\"DocumentId\":{document}}}\n"
+        )
+    };
+    folder
+        .write("2013.json", [search("red shoes", 1), search("sofa", 2), search("sofa", 0), search("lamp", 0)].concat());
+    folder.write("allarticles.txt", "Id\tTitle\tUrl\n1\tShoes, red\thttp://a\n2\tCouch\thttp://b\n(2 rows affected)\n");
+    let tripclick =
+        ["prepare", "2013.json", "-o", "out.tsv", "--preset", "tripclick", "--titles", "allarticles.txt", "--json"];
+    let report = folder.run(&[&tripclick[..], &["--max-bad", "50%"]].concat()).code(0).json_lines().remove(0);
+    assert_eq!((&report["left_out"]["not_clicked"], &report["side_tables"][0]["broken"]), (&2.into(), &1.into()));
+    assert_eq!(folder.read("out.tsv"), expected);
 }
 
 #[test]

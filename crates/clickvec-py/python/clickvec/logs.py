@@ -10,7 +10,7 @@ from . import _clickvec, _progress
 from ._settings import texts
 from ._tables import Path, paths
 
-Preset = Literal["ubi", "ga4", "snowplow", "orcas", "msmarco-passage", "msmarco-document", "aol"]
+Preset = Literal["ubi", "ga4", "snowplow", "orcas", "msmarco-passage", "msmarco-document", "aol", "tripclick"]
 
 
 def prepare(

@@ -126,6 +126,7 @@ fn about(preset: Preset) -> &'static str {
         Preset::MsmarcoPassage => "Qrels of MS MARCO's passages; needs --queries and --titles collection.tsv",
         Preset::MsmarcoDocument => "Qrels of MS MARCO's documents; needs --queries and --titles msmarco-docs.tsv",
         Preset::Aol => "The AOL log of 2006; needs --titles or --item-as-title",
+        Preset::TripClick => "The logs of TripClick; needs --titles allarticles.txt",
     }
 }
 
