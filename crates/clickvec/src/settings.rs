@@ -249,7 +249,7 @@ impl TrainConfig {
             optimizer: OptimizerKind::Sgd,
             learning_rate: 1e-2,
             clip_norm: None,
-            init_range: InitRange::ActiveFan,
+            init_range: InitRange::Fan,
             ..TrainConfig::lstm_dssm()
         }
     }
