@@ -68,9 +68,8 @@ pub use queries::read_queries;
 pub use ranking::{Gain, Ranking, Scored, Ties};
 pub use run::{Run, RunCoverage};
 pub use significance::{
-    Comparison, ConfidenceSequence, Correction, CrossedTest, Finding, LEAST_DIFFERING, PairedTest, SIGNIFICANT,
-    Verdict, beaten, compare_all, crossed_test, differing_pairs, holm, is_same, minimum_detectable_difference,
-    paired_differences, paired_t_test,
+    Comparison, ConfidenceSequence, Correction, Finding, LEAST_DIFFERING, PairedTest, SIGNIFICANT, Verdict, beaten,
+    compare_all, crossed_test, differing_pairs, holm, is_same, paired_differences, paired_t_test,
 };
 pub use task::{Answers, Scores, Task, evaluate, judge, score, score_queries};
 pub use test_set::{

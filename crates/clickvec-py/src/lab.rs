@@ -97,7 +97,7 @@ pub(crate) fn table<'py>(
             left_out(&event).into_iter().for_each(|warning| caller.warn(warning));
             caller.at("judging", "systems", done, Some(of))
         })?;
-        let statistics = made.statistics(against.as_deref())?;
+        let statistics = made.statistics(against.as_deref(), &read.claims)?;
         let correction = if uncorrected { Correction::None } else { Correction::Holm };
         let report = Report { spec: &read, plan: &plan, table: &made, statistics, correction, overlap };
         output.iter().try_for_each(|path| report.write(path))?;

@@ -380,20 +380,24 @@ fn a_row_has_seeds_of_its_own() {
     // For other seeds as well, a difference is less significant.
     let bm25 = row("BM25", "ranker = \"bm25\"");
     let found = table(&[doc2vec("seeds = 3"), bm25]).code(0).json_lines()[0].clone();
-    let (test, crossed) = (&found["tests"][0], &found["tests_over_seeds"][0]);
-    assert_eq!(
-        (&crossed["a"], &crossed["b"], &crossed["metric"]),
-        (&test["a"], &test["b"], &test["metric"]),
-        "{found}"
-    );
-    assert!((crossed["difference"].as_f64().unwrap() - test["difference"].as_f64().unwrap()).abs() < 1e-12);
-    assert!(crossed["t"].as_f64().unwrap().abs() <= test["t"].as_f64().unwrap().abs() + 1e-9, "{crossed} {test}");
+    let (test, against) = (&found["tests"][0], &found["against_first"][0]);
+    let of = |system: usize| -> Vec<f64> {
+        serde_json::from_value(found["systems"][system]["per_query"]["ndcg@1"].clone()).unwrap()
+    };
+    let over_queries = clickvec_eval::paired_t_test(&of(0), &of(1)).unwrap();
+    let number = |of: &serde_json::Value, key: &str| of[key].as_f64().unwrap();
+    assert!((number(test, "difference") - over_queries.difference).abs() < 1e-12, "{test}");
+    assert!(number(test, "t").abs() < over_queries.t.abs() && number(test, "p") > over_queries.p, "{test}");
+    assert_eq!((number(against, "p"), &against["randomization"]), (number(test, "p"), &serde_json::Value::Null));
     folder.write(
         "spec.toml",
         [DATA, &doc2vec("seeds = 2"), &row("Three", &format!("{}seeds = 3", "ranker = \"doc2vec:size=8,epochs=3\"\n"))]
             .concat(),
     );
-    folder.run(&["lab", "table", "spec.toml"]).code(0).prints("±: standard deviation over 2 or 3 seeds");
+    let mixed = folder.run(&["lab", "table", "spec.toml"]).code(0);
+    mixed
+        .prints("±: standard deviation over 2 or 3 seeds")
+        .prints("different numbers of seeds are tested over queries");
     for (wrong, says) in [
         (
             row("BM25", "ranker = \"bm25\"\nseeds = 2"),
@@ -404,6 +408,34 @@ fn a_row_has_seeds_of_its_own() {
     ] {
         table(&[doc2vec(""), wrong.replace("\"Doc2Vec\"\nranker", "\"Other\"\nranker")]).code(2).says(says);
     }
+}
+
+#[test]
+fn the_pairs_of_a_claim_are_corrected_together() {
+    let folder = folder();
+    let claim =
+        |name: &str, pairs: &str| format!("[[claim]]\nname = \"{name}\"\nmetric = \"ndcg@3\"\npairs = [{pairs}]\n");
+    let claims = [
+        claim("it is better", "[\"LSTM\", \"BM25\"], [\"Both\", \"BM25\"]"),
+        claim("both are", "[\"Both\", \"LSTM\"]"),
+    ];
+    folder.write("spec.toml", folder.read("spec.toml") + &claims.concat());
+    let run = folder.run(&["lab", "table", "spec.toml", "--output", "t.md", "--output", "t.html", "--json"]).code(0);
+    let [report] = run.json_lines().try_into().unwrap();
+    let [better, both] = serde_json::from_value::<[serde_json::Value; 2]>(report["claims"].clone()).unwrap();
+    assert_eq!((&better["name"], &better["pairs"][1]["system"]), (&"it is better".into(), &"Both".into()));
+    assert_eq!(better["pairs"][0]["metric"], "ndcg@3");
+    let number = |of: &serde_json::Value, key: &str| of[key].as_f64().unwrap();
+    let pairs = better["pairs"].as_array().unwrap();
+    let least = pairs.iter().min_by(|a, b| number(a, "p").total_cmp(&number(b, "p"))).unwrap();
+    assert!((number(least, "holm") - (2.0 * number(least, "p")).min(1.0)).abs() < 1e-12, "{better}");
+    assert_eq!(number(&both["pairs"][0], "holm"), number(&both["pairs"][0], "p"), "{both}");
+    assert!(folder.read("t.md").contains("## both are (NDCG@3)\n"), "{}", folder.read("t.md"));
+    assert!(folder.read("t.html").contains("it is better (NDCG@3)"));
+    let text = folder.run(&["lab", "table", "spec.toml"]).code(0).stdout();
+    assert!(text.contains("it is better (NDCG@3)\n") && text.contains("Both against LSTM"), "{text}");
+    let fingerprint = report["fingerprint"].as_str().unwrap();
+    assert!(fingerprint.len() == 16 && report["systems"][1]["weights"].as_u64().unwrap() > 1000, "{report}");
 }
 
 #[test]

@@ -91,6 +91,11 @@ pub trait Ranker: Send + Sync {
         None
     }
 
+    /// The number of weights of a model; `None` for every other ranker.
+    fn weights(&self) -> Option<u64> {
+        None
+    }
+
     /// What finds the best of all `titles` for a query by these scores, rounded to 32 bits; it needs no vector of the query.
     ///
     /// Unless a ranker knows a better way, every title is scored for every query. BM25 and the trigrams have inverted lists,

@@ -53,6 +53,10 @@ impl<M: Borrow<Model> + Send + Sync> Ranker for Neural<M> {
         })
     }
 
+    fn weights(&self) -> Option<u64> {
+        Some(self.model().parameters())
+    }
+
     fn scorer<'a>(&'a self, titles: &'a [&'a str]) -> Scorer<'a> {
         let (vectors, dimension) = (self.titles.embed(titles), self.titles.dimension());
         Box::new(move |query, positions| {

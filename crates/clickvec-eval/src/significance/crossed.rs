@@ -1,31 +1,17 @@
 //! A test with queries and seeds as random samples.
 
-use serde::Serialize;
-
 use super::t_test::two_sided;
-
-/// The result of a two-sided test of differences by query and seed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct CrossedTest {
-    /// The mean difference.
-    pub difference: f64,
-    /// Student's t.
-    pub t: f64,
-    /// The probability of a |t| at least this large if there is no difference.
-    pub p: f64,
-    /// The degrees of freedom, by Satterthwaite's approximation.
-    pub degrees_of_freedom: f64,
-}
+use super::{PairedTest, ROUNDING};
 
 /// Tests whether the mean of `differences`, of shape seeds × queries, is 0 for other queries and other seeds. A test over queries answers
 /// for other queries and these seeds.
 ///
 /// Queries and seeds are crossed random effects (Clark, "The language-as-fixed-effect fallacy", 1973): with the mean squares of queries,
 /// seeds and the rest, the variance of the mean is (MS_q + MS_s − MS_r) / (queries · seeds), and at least what either of the two alone
-/// says. `None` with fewer than two queries or seeds, or without any difference.
-pub fn crossed_test(differences: &[Vec<f64>]) -> Option<CrossedTest> {
+/// says. `None` with fewer than two queries or seeds, or if all differences are equal.
+pub fn crossed_test(differences: &[Vec<f64>]) -> Option<PairedTest> {
     let (seeds, queries) = (differences.len(), differences.first()?.len());
-    if seeds < 2 || queries < 2 || differences.iter().flatten().all(|difference| *difference == 0.0) {
+    if seeds < 2 || queries < 2 {
         return None;
     }
     let (s, q) = (seeds as f64, queries as f64);
@@ -45,6 +31,9 @@ pub fn crossed_test(differences: &[Vec<f64>]) -> Option<CrossedTest> {
     let rest = rest / ((q - 1.0) * (s - 1.0));
     let both = of_queries + of_seeds - rest;
     let variance = both.max(of_queries).max(of_seeds);
+    if variance.sqrt() <= ROUNDING * mean.abs() {
+        return None;
+    }
     let degrees_of_freedom = match variance {
         _ if variance == both => {
             let parts = [(of_queries, q - 1.0), (of_seeds, s - 1.0), (rest, (q - 1.0) * (s - 1.0))];
@@ -53,8 +42,11 @@ pub fn crossed_test(differences: &[Vec<f64>]) -> Option<CrossedTest> {
         _ if variance == of_queries => q - 1.0,
         _ => s - 1.0,
     };
-    let t = mean / (variance / (q * s)).sqrt();
-    Some(CrossedTest { difference: mean, t, p: two_sided(t, degrees_of_freedom), degrees_of_freedom })
+    let standard_error = (variance / (q * s)).sqrt();
+    let t = mean / standard_error;
+    let differing = (0..queries).filter(|&query| differences.iter().any(|row| row[query] != 0.0)).count();
+    let p = two_sided(t, degrees_of_freedom);
+    Some(PairedTest { difference: mean, t, p, degrees_of_freedom, standard_error, differing })
 }
 
 #[cfg(test)]
@@ -84,7 +76,7 @@ mod tests {
         let over_queries = paired_t_test(&row, &[0.0; 4]).unwrap();
         assert!((test.t - over_queries.t).abs() < 1e-9 && (test.p - over_queries.p).abs() < 1e-9, "{test:?}");
         assert_eq!(crossed_test(std::slice::from_ref(&row)), None);
-        assert_eq!(crossed_test(&[vec![0.0; 3], vec![0.0; 3]]), None);
+        assert_eq!([0.0, 0.1].map(|same| crossed_test(&[vec![same; 3], vec![same; 3]])), [None, None]);
         assert_eq!(crossed_test(&[]), None);
     }
 

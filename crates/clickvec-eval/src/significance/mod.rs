@@ -14,9 +14,9 @@ mod tests;
 
 pub use self::comparison::{Comparison, Correction, Verdict, beaten, compare_all};
 pub use self::comparison::{compared, correct};
-pub use self::crossed::{CrossedTest, crossed_test};
+pub use self::crossed::crossed_test;
 pub use self::holm::holm;
-pub use self::power::{LEAST_DIFFERING, differing_pairs, minimum_detectable_difference};
+pub use self::power::{LEAST_DIFFERING, differing_pairs};
 pub use self::sequential::{ConfidenceSequence, Finding};
 pub use self::t_test::{PairedTest, paired_t_test};
 use clickvec_tables::{Error, ErrorKind, Result};

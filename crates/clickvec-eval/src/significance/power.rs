@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 
-use super::{SIGNIFICANT, alike, paired_differences, probability_of_signs};
+use super::{PairedTest, SIGNIFICANT, paired_differences, probability_of_signs};
 use clickvec_tables::Result;
 
 /// The share of test sets that should show the difference.
@@ -22,38 +22,37 @@ pub fn differing_pairs(a: &[f64], b: &[f64]) -> Result<usize> {
     Ok(paired_differences(a, b)?.iter().filter(|difference| **difference != 0.0).count())
 }
 
-/// Returns the minimum detectable difference: the smallest true difference of means that a two-sided paired test finds
-/// significant at 0.05 in four of five cases, with as many queries and the same scatter. The test is one of `tests` that are
-/// corrected together, and counts as the first of Holm's method, at 0.05 / `tests`.
-///
-/// It is (t₁₋α/₂ₘ + t₀.₈) · s / √n with Student's quantiles for n − 1 degrees of freedom, close to the noncentral t distribution, so
-/// it is as good as the estimate of s. If most pairs do not differ, s depends on the k that do, and its relative error is about 1 / 2√k. There is no result if
-///
-/// - fewer than 10 pairs [differ](differing_pairs),
-/// - so few pairs differ that even if all had the same direction, their signs could not show it:
-///   2 / 2ᵏ ≥ 0.05 / `tests`, or
-/// - all differences are equal.
-///
-/// # Errors
-///
-/// `ErrorKind::Mismatch` if `a` and `b` have different lengths.
-pub fn minimum_detectable_difference(a: &[f64], b: &[f64], tests: usize) -> Result<Option<f64>> {
-    let differences = paired_differences(a, b)?;
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let squares: f64 = differences.iter().map(|difference| (difference - mean).powi(2)).sum();
-    let alpha = SIGNIFICANT / tests.max(1) as f64;
-    let differing = differing_pairs(a, b)?;
-    let signs_can_show = probability_of_signs(differing) < alpha;
-    if differing < LEAST_DIFFERING || !signs_can_show || alike(&differences) {
-        return Ok(None);
+impl PairedTest {
+    /// Returns the minimum detectable difference: the smallest true difference of means that a two-sided test like this one finds
+    /// significant at 0.05 in four of five cases, with the same scatter. The test is one of `tests` that are corrected together, and
+    /// counts as the first of Holm's method, at 0.05 / `tests`.
+    ///
+    /// It is (t₁₋α/₂ₘ + t₀.₈) standard errors with Student's quantiles, close to the noncentral t distribution, so it is as good as
+    /// the estimate of the scatter. If most pairs do not differ, that depends on the k that do, and its relative error is about
+    /// 1 / 2√k. There is no result if
+    ///
+    /// - fewer than 10 pairs [differ](differing_pairs),
+    /// - so few pairs differ that even if all had the same direction, their signs could not show it:
+    ///   2 / 2ᵏ ≥ 0.05 / `tests`, or
+    /// - all differences are equal.
+    pub fn minimum_detectable(&self, tests: usize) -> Option<f64> {
+        let alpha = SIGNIFICANT / tests.max(1) as f64;
+        let signs_can_show = probability_of_signs(self.differing) < alpha;
+        if self.differing < LEAST_DIFFERING || !signs_can_show || self.standard_error == 0.0 {
+            return None;
+        }
+        let quantile = |at| student(at, self.degrees_of_freedom);
+        Some((quantile(1.0 - alpha / 2.0) + quantile(POWER)) * self.standard_error)
     }
-    Ok(Some(standard_deviations(n, alpha) * (squares / (n - 1.0)).sqrt()))
-}
 
-/// Returns the smallest difference of means, in standard deviations, that `n` pairs show when tested at `alpha`.
-fn standard_deviations(n: f64, alpha: f64) -> f64 {
-    (student(1.0 - alpha / 2.0, n - 1.0) + student(POWER, n - 1.0)) / n.sqrt()
+    /// Returns the confidence interval of the difference at `level`, by Student's distribution.
+    pub fn interval(&self, level: f64) -> [f64; 2] {
+        let half = match self.standard_error {
+            0.0 => 0.0,
+            error => student(0.5 + level / 2.0, self.degrees_of_freedom) * error,
+        };
+        [self.difference - half, self.difference + half]
+    }
 }
 
 /// Returns Student's quantile with `free` degrees of freedom. With many it is that of the normal distribution and a correction
@@ -69,17 +68,25 @@ fn student(at: f64, free: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paired_t_test;
+
+    /// The least difference that a test of `a` against zeros detects.
+    fn least(a: &[f64], tests: usize) -> Option<f64> {
+        paired_t_test(a, &vec![0.0; a.len()]).unwrap().minimum_detectable(tests)
+    }
 
     #[test]
     fn a_hand_computed_difference() {
         // Differences alternate between 0 and 1, so s² = n / (4 (n − 1)).
         let a: Vec<f64> = (0..100).map(|i| f64::from(i % 2)).collect();
-        let found = minimum_detectable_difference(&a, &[0.0; 100], 1).unwrap().unwrap();
+        let found = least(&a, 1).unwrap();
         let standard_error = (0.25f64 / 99.0).sqrt();
         // Student's quantiles for 99 degrees of freedom.
         assert!((found / standard_error - (1.984_216_952 + 0.845_266_961)).abs() < 1e-6, "{found}");
-        let of_ten = minimum_detectable_difference(&a, &[0.0; 100], 10).unwrap().unwrap();
+        let of_ten = least(&a, 10).unwrap();
         assert!((of_ten / standard_error - (2.871_307_968 + 0.845_266_961)).abs() < 1e-6, "{of_ten}");
+        let [low, high] = paired_t_test(&a, &[0.0; 100]).unwrap().interval(0.95);
+        assert!(((high - low) / 2.0 / standard_error - 1.984_216_952).abs() < 1e-6 && (low + high - 1.0).abs() < 1e-9);
     }
 
     #[test]
@@ -90,9 +97,7 @@ mod tests {
 
     #[test]
     fn without_scatter_nothing_is_said() {
-        assert_eq!(minimum_detectable_difference(&[1.0; 20], &[0.0; 20], 1).unwrap(), None);
-        assert_eq!(minimum_detectable_difference(&[1.0], &[0.0], 1).unwrap(), None);
-        assert_eq!(minimum_detectable_difference(&[], &[], 1).unwrap(), None);
+        assert_eq!([&[1.0; 20][..], &[1.0], &[]].map(|values| least(values, 1)), [None; 3]);
     }
 
     #[test]
@@ -101,8 +106,7 @@ mod tests {
         let a = |differing: u32| -> Vec<f64> {
             (0..1000).map(|i| if i < differing { 1.0 / f64::from(i + 2) } else { 0.0 }).collect()
         };
-        let is_said =
-            |differing, tests| minimum_detectable_difference(&a(differing), &[0.0; 1000], tests).unwrap().is_some();
+        let is_said = |differing, tests| least(&a(differing), tests).is_some();
         assert_eq!([0, 1, 3, 9, 10].map(|differing| is_said(differing, 1)), [false, false, false, false, true]);
         // 2 / 2¹⁰ is below 0.05 / 25 and not below 0.05 / 26.
         assert_eq!([is_said(10, 25), is_said(10, 26), is_said(11, 26)], [true, false, true]);

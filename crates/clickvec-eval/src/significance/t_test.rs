@@ -18,9 +18,12 @@ pub struct PairedTest {
     /// scatter to compare them with, and two queries would prove anything. In that case p is the probability of their
     /// signs, 2 / 2ⁿ.
     pub p: f64,
-    /// The number of pairs minus one.
+    /// The number of pairs minus one; of a test over queries and seeds, what Satterthwaite's approximation says.
     #[serde(skip)]
-    pub degrees_of_freedom: usize,
+    pub degrees_of_freedom: f64,
+    /// The standard error of the mean; 0 if all differences are equal.
+    #[serde(skip)]
+    pub standard_error: f64,
     /// The number of pairs whose values differ by more than rounding.
     #[serde(skip)]
     pub differing: usize,
@@ -51,20 +54,19 @@ fn null_is_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::
 pub fn paired_t_test(a: &[f64], b: &[f64]) -> Result<PairedTest> {
     let differences = paired_differences(a, b)?;
     let n = a.len() as f64;
-    let degrees_of_freedom = a.len().saturating_sub(1);
+    let degrees_of_freedom = a.len().saturating_sub(1) as f64;
     let difference = if a.is_empty() { 0.0 } else { differences.iter().sum::<f64>() / n };
     let differing = differences.iter().filter(|difference| **difference != 0.0).count();
-    let (t, p) = if degrees_of_freedom == 0 || differing == 0 {
-        (0.0, 1.0)
+    let (standard_error, t, p) = if degrees_of_freedom == 0.0 || differing == 0 {
+        (0.0, 0.0, 1.0)
     } else if alike(&differences) {
-        (f64::INFINITY.copysign(difference), probability_of_signs(a.len()))
+        (0.0, f64::INFINITY.copysign(difference), probability_of_signs(a.len()))
     } else {
         let squares: f64 = differences.iter().map(|d| (d - difference).powi(2)).sum();
-        let freedom = degrees_of_freedom as f64;
-        let t = difference / (squares / freedom / n).sqrt();
-        (t, two_sided(t, freedom))
+        let error = (squares / degrees_of_freedom / n).sqrt();
+        (error, difference / error, two_sided(difference / error, degrees_of_freedom))
     };
-    Ok(PairedTest { difference, t, p, degrees_of_freedom, differing })
+    Ok(PairedTest { difference, t, p, degrees_of_freedom, standard_error, differing })
 }
 
 /// Returns P(|T| ≥ |t|) from the incomplete beta function, which is accurate where 1 − cdf would lose all digits.

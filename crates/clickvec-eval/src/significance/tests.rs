@@ -34,7 +34,7 @@ fn a_hand_computed_test() {
     let t = 2.0 * 3f64.sqrt();
     assert_relative(test.t, t, 1e-14);
     assert_relative(test.p, 2.0 / ((2.0 + t * t).sqrt() * ((2.0 + t * t).sqrt() + t)), 1e-12);
-    assert_eq!((test.difference, test.degrees_of_freedom), (2.0, 2));
+    assert_eq!((test.difference, test.degrees_of_freedom), (2.0, 2.0));
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub struct Full {
     pub evaluation: Evaluation,
     /// For each seed, the means.
     pub seeds: Vec<Metrics>,
+    /// For each seed, the metrics of each query.
+    pub by_seed: Vec<Vec<Metrics>>,
 }
 
 impl Full {
@@ -35,11 +37,13 @@ impl Full {
         let judge = |lists| task.judge(name, &Answers::Lists(lists), &Full::METRICS, options);
         let evaluations: Vec<Evaluation> = runs.into_iter().map(judge).collect();
         let seeds: Vec<Metrics> = evaluations.iter().map(|run| run.mean.clone()).collect();
+        let by_query = |run: &Evaluation| run.queries.iter().map(|query| query.metrics.clone()).collect();
+        let by_seed = evaluations.iter().map(by_query).collect();
         let mut evaluation = super::seeds::mean_over(&evaluations);
         if seeds.len() > 1 {
             evaluation.mean = Metrics::mean(&seeds);
         }
-        Full { evaluation, seeds }
+        Full { evaluation, seeds, by_seed }
     }
 }
 

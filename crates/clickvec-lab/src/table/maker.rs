@@ -310,6 +310,7 @@ impl Maker<'_> {
             training: TrainingFacts::default(),
             score_seconds,
             bytes: size_of(path),
+            weights: ranker.weights(),
             found: self.found(ranker.as_ref())?,
         };
         self.cache.put(&key, &point)?;
@@ -329,7 +330,7 @@ impl Maker<'_> {
         };
         let parameters = path.display().to_string();
         let training = TrainingFacts::default();
-        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(path), found };
+        let point = Point { parameters, scores, training, score_seconds, bytes: size_of(path), weights: None, found };
         Ok(Points { points: vec![vec![point]], by_fold: false })
     }
 
@@ -370,8 +371,8 @@ impl Maker<'_> {
     pub(super) fn point(&mut self, name: &str, key: &str, parameters: String, ranker: &dyn Ranker) -> Result<Point> {
         let (scores, score_seconds) = timed(|| eval::score(ranker, self.judgments));
         let training = self.cache.training(key);
-        let (bytes, found) = (size_of(&self.cache.model(key)), self.found(ranker)?);
-        let point = Point { parameters, scores, training, score_seconds, bytes, found };
+        let (bytes, weights, found) = (size_of(&self.cache.model(key)), ranker.weights(), self.found(ranker)?);
+        let point = Point { parameters, scores, training, score_seconds, bytes, weights, found };
         self.cache.put(name, &point)?;
         Ok(point)
     }

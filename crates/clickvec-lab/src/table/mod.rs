@@ -4,7 +4,6 @@
 //! A [`Plan`] says what to do, [`make`] does it and keeps finished work in a folder, and the [`Table`] has the
 //! results.
 
-mod baseline;
 mod cache;
 mod fault;
 mod fields;
@@ -14,6 +13,7 @@ pub(crate) mod fusion;
 mod maker;
 mod memory;
 mod models;
+mod pairs;
 mod plan;
 mod processor;
 mod rankers;
@@ -29,12 +29,12 @@ mod testing;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-pub use self::baseline::{BaselineComparison, CONFIDENCE};
 pub use self::folds::Folds;
 pub use self::full::Full;
+pub use self::pairs::{CONFIDENCE, PairComparison};
 pub use self::plan::{Data, Entry, Plan, Source, Training, Validation};
 pub use self::resampling::{Interval, RandomizationTest, Resampling};
-pub use self::statistics::{CrossedComparison, Statistics};
+pub use self::statistics::Statistics;
 use clickvec::train;
 use clickvec_eval::ranker::{self, VectorCoverage};
 use clickvec_eval::{Evaluation, Ids, Judgments, Metric, Metrics, ReadCorpus, RunCoverage, Scores, TestSet};
@@ -180,6 +180,8 @@ pub struct Point {
     pub score_seconds: f64,
     /// The bytes of the system on disk.
     pub bytes: u64,
+    /// The number of weights of a model.
+    pub weights: Option<u64>,
     /// The hits among all titles, if the plan searches them.
     found: full::Found,
 }
@@ -225,6 +227,11 @@ impl Judged {
     /// Returns the size of the largest chosen point.
     pub fn bytes(&self) -> u64 {
         self.chosen().map(|point| point.bytes).max().unwrap_or(0)
+    }
+
+    /// Returns the number of weights of the largest chosen point, if it is a model.
+    pub fn weights(&self) -> Option<u64> {
+        self.chosen().filter_map(|point| point.weights).max()
     }
 
     /// Returns the most memory that training a chosen point took, as far as is known.

@@ -1,25 +1,12 @@
 //! Statistics of the differences between rows.
 
-use super::baseline::{BaselineComparison, compare_with, confidence_intervals};
+use super::pairs::{PairComparison, Tested, compare_pairs, confidence_intervals};
 use super::resampling::{Interval, Resampling};
-use super::{Judged, Table};
-use clickvec_eval::{Comparison, CrossedTest, Evaluation, Metric, compare_all, crossed_test, paired_differences};
+use super::spec::Claim;
+use super::{Full, Judged, Table};
+use clickvec_eval::internals::correct;
+use clickvec_eval::{Comparison, Evaluation, Metric};
 use clickvec_tables::Result;
-use serde::Serialize;
-
-/// The test of two rows over queries and seeds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CrossedComparison {
-    /// The first row's name.
-    pub a: String,
-    /// The second row's name.
-    pub b: String,
-    /// The metric.
-    pub metric: Metric,
-    /// The test of a − b.
-    #[serde(flatten)]
-    pub test: CrossedTest,
-}
 
 /// All tests of a table.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,13 +15,12 @@ pub struct Statistics {
     pub evaluations: Vec<Evaluation>,
     /// The tests between all pairs of them.
     pub tests: Vec<Comparison>,
-    /// The tests of all pairs over queries and seeds, where one of the two was trained with several seeds, and the other with as many or
-    /// with one.
-    pub crossed: Vec<CrossedComparison>,
     /// The position, among them, of the row that all others are compared with.
     pub base: usize,
     /// The comparison of each other row with that one, by metric.
-    pub against: Vec<BaselineComparison>,
+    pub against: Vec<PairComparison>,
+    /// For each claim of the spec, the comparisons of its pairs. Those of rows that were left out are missing.
+    pub claims: Vec<Vec<PairComparison>>,
     /// The confidence intervals of each row's NDCG.
     pub intervals: Vec<[Interval; 3]>,
     /// The evaluations of the same rows searching all titles; empty if the plan does not search them.
@@ -43,45 +29,52 @@ pub struct Statistics {
     pub full_tests: Vec<Comparison>,
 }
 
+/// Tests all pairs of rows by these metrics. Holm's correction is over the pairs, for each metric on its own.
+fn all_pairs(rows: &[Tested<'_>], metrics: &[Metric]) -> Result<Vec<Comparison>> {
+    let mut tests = Vec::new();
+    for (position, a) in rows.iter().enumerate() {
+        for b in &rows[position + 1..] {
+            for &metric in metrics {
+                tests.push(a.compared(b, metric)?);
+            }
+        }
+    }
+    for &metric in metrics {
+        correct(tests.iter_mut().filter(|test| test.metric == metric));
+    }
+    Ok(tests)
+}
+
 impl Table {
-    /// Tests all judged rows against each other, and each against the row named `against`, or against the first if there is no
-    /// such row.
+    /// Tests all judged rows against each other, each against the row named `against`, or against the first if there is no
+    /// such row, and the pairs of the claims.
     ///
     /// # Errors
     ///
     /// None for a table made by [`super::make`], because all rows have the same queries.
-    pub fn statistics(&self, against: Option<&str>) -> Result<Statistics> {
-        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-        let evaluations: Vec<Evaluation> = judged.map(|judged| judged.evaluation.clone()).collect();
-        let resampling = Resampling::default();
-        let tests = compare_all(&evaluations)?;
+    pub fn statistics(&self, against: Option<&str>, claims: &[Claim]) -> Result<Statistics> {
         let judged: Vec<&Judged> = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok()).collect();
-        let pairs = (0..judged.len()).flat_map(|a| (a + 1..judged.len()).map(move |b| (a, b)));
-        let crossed = pairs.flat_map(|(a, b)| crossed(judged[a], judged[b])).collect();
-        let base = evaluations.iter().position(|row| Some(row.name.as_str()) == against).unwrap_or(0);
-        let against = if evaluations.is_empty() { Vec::new() } else { compare_with(base, &evaluations, &resampling)? };
-        let intervals = evaluations.iter().map(|row| confidence_intervals(row, &resampling)).collect();
-        let judged = self.rows.iter().filter_map(|row| row.outcome.as_ref().ok());
-        let full: Vec<Evaluation> =
-            judged.filter_map(|judged| judged.full.as_ref()).map(|full| full.evaluation.clone()).collect();
-        let full_tests = compare_all(&full)?;
-        Ok(Statistics { evaluations, tests, crossed, base, against, intervals, full, full_tests })
+        let rows: Vec<Tested<'_>> = judged.iter().map(|&row| row.into()).collect();
+        let resampling = Resampling::default();
+        let tests = all_pairs(&rows, &Metric::OF_JUDGED)?;
+        let named = |name: &str| rows.iter().position(|row| row.evaluation.name == name);
+        let base = against.and_then(named).unwrap_or(0);
+        let with_base: Vec<[usize; 2]> =
+            (0..rows.len()).filter(|&row| row != base).map(|position| [position, base]).collect();
+        let mut against = Vec::new();
+        for metric in Metric::NDCG {
+            against.extend(compare_pairs(&with_base, &rows, metric, &resampling)?);
+        }
+        let claims = claims.iter().map(|claim| {
+            let pairs = claim.pairs.iter().filter_map(|[a, b]| Some([named(a)?, named(b)?]));
+            compare_pairs(&pairs.collect::<Vec<_>>(), &rows, claim.metric, &resampling)
+        });
+        let claims = claims.collect::<Result<_>>()?;
+        let intervals = rows.iter().map(|row| confidence_intervals(row.evaluation, &resampling)).collect();
+        let full: Vec<&Full> = judged.iter().filter_map(|row| row.full.as_ref()).collect();
+        let full_tests = all_pairs(&full.iter().map(|&row| row.into()).collect::<Vec<_>>(), &Full::METRICS)?;
+        let full = full.iter().map(|row| row.evaluation.clone()).collect();
+        let evaluations = judged.iter().map(|row| row.evaluation.clone()).collect();
+        Ok(Statistics { evaluations, tests, base, against, claims, intervals, full, full_tests })
     }
-}
-
-/// Tests two rows over queries and seeds.
-fn crossed(a: &Judged, b: &Judged) -> Vec<CrossedComparison> {
-    let seeds = a.by_seed.len().max(b.by_seed.len());
-    if [a, b].iter().any(|row| row.by_seed.len() != seeds && row.by_seed.len() != 1) {
-        return Vec::new();
-    }
-    let tests = Metric::NDCG.into_iter().filter_map(|metric: Metric| {
-        let values = |row: &Judged, seed: usize| -> Vec<f64> {
-            row.by_seed[seed.min(row.by_seed.len() - 1)].iter().map(|query| query.get(metric)).collect()
-        };
-        let differences = (0..seeds).map(|seed| paired_differences(&values(a, seed), &values(b, seed)));
-        let test = crossed_test(&differences.collect::<Result<Vec<_>>>().ok()?)?;
-        Some(CrossedComparison { a: a.evaluation.name.clone(), b: b.evaluation.name.clone(), metric, test })
-    });
-    tests.collect()
 }

@@ -1,6 +1,6 @@
 //! How small a difference the judged queries can show.
 
-use clickvec_eval::{Evaluation, Metric, minimum_detectable_difference};
+use clickvec_eval::{Evaluation, Metric, paired_t_test};
 
 use crate::console;
 use crate::superscripts::letter;
@@ -20,7 +20,8 @@ pub(super) fn text(systems: &[Evaluation]) -> String {
     for (first, a) in systems.iter().enumerate() {
         for (second, b) in systems.iter().enumerate().skip(first + 1) {
             // Systems of one table have the same queries, so there is no other fault.
-            if let Ok(Some(least)) = minimum_detectable_difference(&b.values(by), &a.values(by), 1) {
+            let test = paired_t_test(&b.values(by), &a.values(by)).ok();
+            if let Some(least) = test.and_then(|test| test.minimum_detectable(1)) {
                 pairs.push((least, format!("{} − {}", letter(second), letter(first))));
             }
         }

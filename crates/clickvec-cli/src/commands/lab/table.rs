@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     {
         console::note(format_args!("{}: was left out; all are compared with the first", console::printable(name)));
     }
-    let statistics = made.statistics(args.against.as_deref())?;
+    let statistics = made.statistics(args.against.as_deref(), &spec.claims)?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
     let report = Report { spec: &spec, plan: &plan, table: &made, statistics, correction, overlap };
     args.output.iter().try_for_each(|path| report.write(path))?;

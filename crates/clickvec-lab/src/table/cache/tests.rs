@@ -14,7 +14,8 @@ fn whatever_is_damaged_is_noticed() {
     let training = TrainingFacts { seconds: 1.5, losses: vec![0.25, 0.125], ..TrainingFacts::default() };
     let found = vec![vec![(7, 0.25f32.to_bits())], Vec::new()];
     let parameters = "bm25".to_owned();
-    let point = Point { parameters, scores: Vec::new(), training, score_seconds: 0.5, bytes: 1234, found };
+    let point =
+        Point { parameters, scores: Vec::new(), training, score_seconds: 0.5, bytes: 1234, weights: None, found };
     cache.put("a", &point).unwrap();
     assert_eq!(cache.get("a", &judgments).as_ref(), Some(&point));
     assert_eq!(cache.get("b", &judgments), None);

@@ -117,6 +117,7 @@ impl Maker<'_> {
             training: TrainingFacts { seconds: clock.seconds(), ..TrainingFacts::default() },
             score_seconds: 0.0,
             bytes: 0,
+            weights: None,
             found,
         };
         self.cache.put(&key, &point)?;

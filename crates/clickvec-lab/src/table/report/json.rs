@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use clickvec_eval::{Comparison, Metric, Metrics, Overlap};
 use serde::{Serialize, Serializer};
 
-use super::super::CrossedComparison;
-use super::super::Full;
 use super::super::spec::RowSpec;
+use super::super::{Full, PairComparison};
 use super::{Report, verdict};
 
 #[derive(Serialize)]
@@ -16,19 +15,20 @@ struct TableJson<'a> {
     /// The column that was judged.
     field: &'a str,
     queries: usize,
+    /// The fingerprint of the judged queries, titles and grades.
+    fingerprint: String,
     folds: usize,
     /// Only with a click log.
     #[serde(skip_serializing_if = "Option::is_none")]
     overlap: Option<&'a Overlap>,
     systems: Vec<SystemJson<'a>>,
     tests: &'a [Comparison],
-    /// The same over queries and seeds, if there are several.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    tests_over_seeds: &'a [CrossedComparison],
     /// The tests between searches of all titles.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     all_titles_tests: &'a [Comparison],
     against_first: Vec<Against<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    claims: Vec<ClaimJson<'a>>,
     /// Empty unless grades are 0 to 4.
     first_titles: Vec<FirstTitles<'a>>,
     query_ids: Vec<&'a str>,
@@ -83,6 +83,9 @@ struct Made<'a> {
     parameters: Vec<&'a str>,
     train_seconds: f64,
     bytes: u64,
+    /// For a model: the number of its weights.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weights: Option<u64>,
     peak_bytes: Option<u64>,
     /// For a model: the mean loss of a pair in each epoch, for each seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -92,6 +95,13 @@ struct Made<'a> {
     /// The same for each seed, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     per_query_by_seed: Vec<BTreeMap<String, Vec<f64>>>,
+}
+
+/// A claim, and the comparisons of its pairs, which are corrected together.
+#[derive(Serialize)]
+struct ClaimJson<'a> {
+    name: &'a str,
+    pairs: Vec<Against<'a>>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +114,8 @@ struct Against<'a> {
     interval: [f64; 2],
     p: f64,
     holm: f64,
-    randomization: f64,
+    /// `None` over queries and seeds.
+    randomization: Option<f64>,
     queries_that_differ: usize,
     minimum_detectable: Option<f64>,
     verdict: &'static str,
@@ -156,6 +167,7 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
             parameters,
             train_seconds: judged.train_seconds(),
             bytes: judged.bytes(),
+            weights: judged.weights(),
             peak_bytes: judged.peak_bytes(),
             losses: losses_of(&row.name).unwrap_or_default(),
             per_query: Metric::NDCG.map(|metric| (metric.to_string(), judged.evaluation.values(metric))).into(),
@@ -168,19 +180,22 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
         SystemJson { name: &row.name, mean, seeds, all_titles, intervals, paper, error: None, made: Some(made) }
     });
     let name = |position: usize| report.statistics.evaluations[position].name.as_str();
-    let against = report.statistics.against.iter().map(|against| Against {
-        system: name(against.position),
-        against: name(report.statistics.base),
-        metric: against.comparison.metric.to_string(),
-        difference: against.interval.mean,
-        interval: [against.interval.low, against.interval.high],
-        p: against.comparison.test.p,
-        holm: against.comparison.holm,
-        randomization: against.randomization.p,
-        queries_that_differ: against.comparison.test.differing,
-        minimum_detectable: against.minimum_detectable,
-        verdict: verdict(against),
-    });
+    let against = |pair: &PairComparison| Against {
+        system: name(pair.positions[0]),
+        against: name(pair.positions[1]),
+        metric: pair.comparison.metric.to_string(),
+        difference: pair.interval.mean,
+        interval: [pair.interval.low, pair.interval.high],
+        p: pair.comparison.test.p,
+        holm: pair.comparison.holm,
+        randomization: pair.randomization.map(|test| test.p),
+        queries_that_differ: pair.comparison.test.differing,
+        minimum_detectable: pair.minimum_detectable,
+        verdict: verdict(pair),
+    };
+    let claims = report.spec.claims.iter().zip(&report.statistics.claims);
+    let claims =
+        claims.map(|(claim, pairs)| ClaimJson { name: &claim.name, pairs: pairs.iter().map(against).collect() });
     let grades = report.first_grades().rounded(|count| (count * 1e5).round() / 1e5);
     let base = report.statistics.base;
     let first_titles =
@@ -195,13 +210,14 @@ fn build<'a>(report: &'a Report<'_>) -> TableJson<'a> {
         title: report.spec.title.as_deref(),
         field: report.spec.data.field(),
         queries: report.table.judgments.queries.len(),
+        fingerprint: format!("{:016x}", report.table.judgments.fingerprint()),
         folds: report.table.folds.count(),
         overlap: report.overlap.as_ref(),
         systems: systems.collect(),
         tests: &report.statistics.tests,
-        tests_over_seeds: &report.statistics.crossed,
         all_titles_tests: &report.statistics.full_tests,
-        against_first: against.collect(),
+        claims: claims.collect(),
+        against_first: report.statistics.against.iter().map(against).collect(),
         first_titles: first_titles.collect(),
         query_ids: report.table.judgments.queries.iter().map(|query| query.id.as_str()).collect(),
         query_texts: report.table.judgments.queries.iter().map(|query| query.text.as_str()).collect(),

@@ -22,7 +22,7 @@ use clickvec_tables::{Error, ErrorKind, Result};
 
 use self::grades::{FirstGrades, ranks};
 use super::spec::Spec;
-use super::{BaselineComparison, Full, Judged, Plan, Row, Source, Statistics, Table};
+use super::{Full, Judged, PairComparison, Plan, Row, Source, Statistics, Table};
 
 /// The endings of the forms of a written table.
 const MARKDOWN: &str = "md";
@@ -141,6 +141,10 @@ impl Report<'_> {
             head.push("memory".to_owned());
         }
         head.push("size".to_owned());
+        let weights = self.judged().any(|(_, _, judged)| judged.weights().is_some());
+        if weights {
+            head.push("weights".to_owned());
+        }
         let mut cells = vec![head];
         let mut positions = 0;
         for (row, system) in self.table.rows.iter().zip(&self.spec.systems) {
@@ -180,6 +184,9 @@ impl Report<'_> {
                 line.push(judged.and_then(Judged::peak_bytes).map_or_else(String::new, bytes));
             }
             line.push(judged.map_or_else(String::new, |judged| bytes(judged.bytes())));
+            if weights {
+                line.push(judged.and_then(Judged::weights).map_or_else(String::new, count));
+            }
             cells.push(line);
         }
         cells
@@ -199,20 +206,23 @@ impl Report<'_> {
                 .to_owned(),
             folds => format!("{folds} folds; each fold judged with the parameters that were best on the others"),
         };
-        let mut notes = vec![
-            format!("{queries}, {chosen}"),
-            format!("ᵃ: significantly better than system a (paired t-tests over queries, p < 0.05, {how})"),
-        ];
         let mut seeds: Vec<usize> = self.judged().map(|(_, _, judged)| judged.seeds.len()).collect();
         seeds.retain(|&seeds| seeds > 1);
         seeds.sort_unstable();
         seeds.dedup();
+        let over = if seeds.is_empty() { "queries" } else { "queries and seeds" };
+        let mut notes = vec![
+            format!("{queries}, {chosen}"),
+            format!("ᵃ: significantly better than system a (paired t-tests over {over}, p < 0.05, {how})"),
+        ];
         if !seeds.is_empty() {
-            let seeds: Vec<String> = seeds.iter().map(usize::to_string).collect();
-            notes.push(format!(
-                "±: standard deviation over {} seeds; tests are between each query's means over the seeds",
-                seeds.join(" or ")
-            ));
+            let numbers: Vec<String> = seeds.iter().map(usize::to_string).collect();
+            notes.push(format!("±: standard deviation over {} seeds", numbers.join(" or ")));
+        }
+        if seeds.len() > 1 {
+            notes.push(
+                "rows of different numbers of seeds are tested over queries, by their means over the seeds".into(),
+            );
         }
         if let Some(searched) = &self.table.searched {
             notes.push(format!(
@@ -253,20 +263,42 @@ impl Report<'_> {
     /// Compares each system with one of them, for one metric.
     fn against(&self, metric: Metric) -> Vec<Vec<String>> {
         let base = &self.statistics.evaluations[self.statistics.base].name;
-        let head = [
-            format!("against {}", printable(base)),
-            "difference".into(),
-            "95 % interval".into(),
-            "p".into(),
-            "Holm".into(),
-            "randomised".into(),
-            "verdict".into(),
-        ];
-        let mut cells = vec![head.to_vec()];
-        for against in self.statistics.against.iter().filter(|against| against.comparison.metric == metric) {
-            let (interval, test) = (&against.interval, &against.comparison.test);
-            let verdict = match verdict(against) {
-                "not shown" => match against.minimum_detectable {
+        let pairs = self.statistics.against.iter().filter(|pair| pair.comparison.metric == metric);
+        self.compared(&format!("against {}", printable(base)), pairs, |[system, _]| system.to_owned())
+    }
+
+    /// Returns the tables of the comparisons with one system, by metric, and of the claims, each with its heading.
+    fn comparisons(&self) -> Vec<(String, Vec<Vec<String>>)> {
+        let metrics = Metric::NDCG.into_iter().filter(|_| self.statistics.evaluations.len() > 1);
+        metrics.map(|metric| (metric.heading(), self.against(metric))).chain(self.claims()).collect()
+    }
+
+    /// Returns the table of each claim with its heading.
+    fn claims(&self) -> impl Iterator<Item = (String, Vec<Vec<String>>)> {
+        self.spec.claims.iter().zip(&self.statistics.claims).map(|(claim, pairs)| {
+            let metric = claim.metric.heading();
+            let cells = self.compared(&metric, pairs.iter(), |[a, b]| format!("{a} against {b}"));
+            (format!("{} ({metric})", printable(&claim.name)), cells)
+        })
+    }
+
+    /// Returns the cells of comparisons that are corrected together, headings first.
+    fn compared<'c>(
+        &self,
+        first: &str,
+        pairs: impl Iterator<Item = &'c PairComparison>,
+        named: impl Fn([&str; 2]) -> String,
+    ) -> Vec<Vec<String>> {
+        let pairs: Vec<&PairComparison> = pairs.collect();
+        let randomized = pairs.iter().any(|pair| pair.randomization.is_some());
+        let mut head = vec![first, "difference", "95 % interval", "p", "Holm"];
+        head.extend(randomized.then_some("randomised"));
+        head.push("verdict");
+        let mut cells = vec![head.into_iter().map(str::to_owned).collect()];
+        for pair in pairs {
+            let (interval, test) = (&pair.interval, &pair.comparison.test);
+            let verdict = match verdict(pair) {
+                "not shown" => match pair.minimum_detectable {
                     Some(least) => format!("not shown: these queries show {least:.3} or more"),
                     None if test.differing == 0 => "no difference".to_owned(),
                     None => {
@@ -276,15 +308,19 @@ impl Report<'_> {
                 },
                 verdict => verdict.to_owned(),
             };
-            cells.push(vec![
-                printable(&self.statistics.evaluations[against.position].name).into_owned(),
+            let name = named(pair.positions.map(|position| self.statistics.evaluations[position].name.as_str()));
+            let mut line = vec![
+                printable(&name).into_owned(),
                 difference(interval.mean),
                 format!("{:+.3} to {:+.3}", interval.low, interval.high),
                 probability(test.p),
-                probability(against.comparison.holm),
-                probability(against.randomization.p),
-                verdict,
-            ]);
+                probability(pair.comparison.holm),
+            ];
+            if randomized {
+                line.push(pair.randomization.map_or_else(String::new, |test| probability(test.p)));
+            }
+            line.push(verdict);
+            cells.push(line);
         }
         cells
     }
@@ -312,12 +348,15 @@ impl Report<'_> {
         if let Some(title) = &self.spec.title {
             let _ = writeln!(text, "{}\n", printable(title));
         }
-        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..12));
+        let _ = writeln!(text, "{}\n", aligned(&self.cells(), 2..13));
         for note in self.notes() {
             let _ = writeln!(text, "{note}");
         }
         if self.statistics.evaluations.len() > 1 {
             let _ = writeln!(text, "\nNDCG@1\n{}", aligned(&self.against(Metric::Ndcg(1)), 1..6));
+        }
+        for (heading, cells) in self.claims() {
+            let _ = writeln!(text, "\n{heading}\n{}", aligned(&cells, 1..6));
         }
         let parameters = self.parameters();
         if !parameters.is_empty() {
@@ -339,11 +378,9 @@ impl Report<'_> {
         for note in self.notes() {
             let _ = writeln!(text, "\n{note}");
         }
-        if self.statistics.evaluations.len() > 1 {
-            for metric in Metric::NDCG {
-                let _ = writeln!(text, "\n## {}\n", metric.heading());
-                markdown_table(&mut text, &self.against(metric));
-            }
+        for (heading, cells) in self.comparisons() {
+            let _ = writeln!(text, "\n## {heading}\n");
+            markdown_table(&mut text, &cells);
         }
         let parameters = self.parameters();
         if !parameters.is_empty() {
@@ -362,7 +399,7 @@ fn spread(deviation: Option<f64>) -> String {
 }
 
 /// Returns a verdict in a word or two.
-fn verdict(comparison: &BaselineComparison) -> &'static str {
+fn verdict(comparison: &PairComparison) -> &'static str {
     match comparison.comparison.verdict(Correction::Holm) {
         Verdict::Better => "better",
         Verdict::Worse => "worse",

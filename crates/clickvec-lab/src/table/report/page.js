@@ -156,7 +156,7 @@ $("search").addEventListener("input", list);
 $("more").addEventListener("click", () => { shown += 100; list(); });
 compare();
 $("versus").hidden = !data.against.length;
-data.against.forEach(([metric, cells]) => { const box = make("div", undefined, { class: "wide" }); box.append(make("p", metric.toUpperCase()), table(cells, 1, "versus")); $("against").append(box); });
+data.against.forEach(([heading, cells]) => { const box = make("div", undefined, { class: "wide" }); box.append(make("p", heading), table(cells, 1, "versus")); $("against").append(box); });
 const lengths = Object.values(data.lengths), longest = Math.max(...lengths.map(x => x.length));
 $("lengths").append(bars(lengths.map(counts => { const sum = counts.reduce((x, y) => x + y, 0) || 1;
   return Array.from({ length: longest }, (_, i) => 100 * (counts[i] || 0) / sum); }), Array.from({ length: longest }, (_, i) => i === 40 ? "40+" : i), ["var(--a)", "var(--b)"], room));

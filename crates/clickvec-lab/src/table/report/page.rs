@@ -88,14 +88,10 @@ fn build(report: &Report<'_>) -> String {
         };
         Curve { name: &row.name, loss: config.loss.kind, negatives, gamma: config.loss.gamma, losses: means(&seeds) }
     });
-    let against = match report.statistics.evaluations.len() {
-        0 | 1 => Vec::new(),
-        _ => Metric::NDCG.map(|metric| (metric.to_string(), report.against(metric))).to_vec(),
-    };
     let data = Data {
         table: report.cells(),
         notes: report.notes(),
-        against,
+        against: report.comparisons(),
         parameters: report.parameters(),
         systems: judged.iter().map(|(_, row, _)| row.name.as_str()).collect(),
         intervals: report

@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use clickvec::tables::{TITLE, titles_file};
 use clickvec::train::Weighting;
+use clickvec_eval::Metric;
 use clickvec_eval::ranker::RankerSpec;
 use clickvec_index::FusionMethod;
 use clickvec_tables::Result;
@@ -40,6 +41,21 @@ pub struct Spec {
     /// The rows.
     #[serde(rename = "system", default)]
     pub systems: Vec<RowSpec>,
+    /// The claims that the table tests.
+    #[serde(rename = "claim", default)]
+    pub claims: Vec<Claim>,
+}
+
+/// A claim: pairs of rows, tested by one metric and corrected together.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The claim in words.
+    pub name: String,
+    /// The metric that decides it.
+    pub metric: Metric,
+    /// The names of the rows: the first is compared with the second.
+    pub pairs: Vec<[String; 2]>,
 }
 
 /// The input files. Relative paths start at the spec.
@@ -256,7 +272,7 @@ impl Spec {
             |ranker: RankerSpec| RowSpec { name: ranker.to_string(), ranker: Some(ranker), ..RowSpec::default() };
         let systems = rankers.into_iter().map(system).collect();
         let evaluation = Evaluation { folds: 1, ..Evaluation::default() };
-        Spec { title: None, data: Data::default(), evaluation, systems }
+        Spec { title: None, data: Data::default(), evaluation, systems, claims: Vec::new() }
     }
 
     /// Checks that the system to compare with is in the table.
@@ -289,14 +305,32 @@ impl Spec {
 
     /// Checks the settings that a plan lacks; [`super::make`] checks the plan.
     fn check(&self) -> clickvec_tables::Result<()> {
-        let expected = |expected, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));
+        let refuse = |expected: String, found: String| Err(Error::expected(ErrorKind::Setting, expected, found));
         for system in &self.systems {
             if system.name.trim().is_empty() {
-                return expected("a name for each system", "``".to_owned());
+                return refuse("a name for each system".to_owned(), "``".to_owned());
             }
             if let Some(numbers) = system.paper.filter(|numbers| !numbers.iter().all(|number| number.is_finite())) {
                 let found = format!("{numbers:?} for `{}`", shortened(&system.name));
-                return expected("three finite numbers for `paper`", found);
+                return refuse("three finite numbers for `paper`".to_owned(), found);
+            }
+        }
+        for claim in &self.claims {
+            let within = |what: &str| format!("{what} in the claim `{}`", shortened(&claim.name));
+            if !Metric::NDCG.contains(&claim.metric) {
+                return refuse(within("`ndcg@1`, `ndcg@3` or `ndcg@10`"), format!("`{}`", claim.metric));
+            }
+            if claim.pairs.is_empty() {
+                return refuse(within("pairs of systems"), "none".to_owned());
+            }
+            for [a, b] in &claim.pairs {
+                let unknown = [a, b].into_iter().find(|name| self.systems.iter().all(|system| system.name != **name));
+                if let Some(name) = unknown {
+                    return refuse(within("names of systems of the table"), format!("`{}`", shortened(name)));
+                }
+                if a == b {
+                    return refuse(within("two systems in each pair"), format!("`{}` twice", shortened(a)));
+                }
             }
         }
         Ok(())

@@ -102,6 +102,34 @@ fn faults_say_what_is_expected() {
     }
 }
 
+#[test]
+fn a_claim_names_systems_and_a_metric_of_the_table() {
+    let fault = |claim: &str| {
+        let text = format!(
+            "[[system]]\nname = \"a\"\nranker = \"bm25\"\n[[system]]\nname = \"b\"\nranker = \"trigram\"\n[[claim]]\nname = \"c\"\n{claim}\n"
+        );
+        parse(&text).check().map_or_else(|error| error.to_string(), |()| "none".to_owned())
+    };
+    assert_eq!(fault("metric = \"ndcg@1\"\npairs = [[\"a\", \"b\"]]"), "none");
+    for (claim, says) in [
+        (
+            "metric = \"map\"\npairs = [[\"a\", \"b\"]]",
+            "expected `ndcg@1`, `ndcg@3` or `ndcg@10` in the claim `c`, found `map`",
+        ),
+        ("metric = \"ndcg@1\"\npairs = []", "expected pairs of systems in the claim `c`, found none"),
+        (
+            "metric = \"ndcg@1\"\npairs = [[\"a\", \"z\"]]",
+            "expected names of systems of the table in the claim `c`, found `z`",
+        ),
+        (
+            "metric = \"ndcg@1\"\npairs = [[\"a\", \"a\"]]",
+            "expected two systems in each pair in the claim `c`, found `a` twice",
+        ),
+    ] {
+        assert_eq!(fault(claim), says);
+    }
+}
+
 /// A message describes the values of a field, without the name of a type.
 #[test]
 fn a_field_of_another_kind_is_told() {
@@ -113,6 +141,8 @@ fn a_field_of_another_kind_is_told() {
         ("train = 1", "expected a map"),
         ("train = {}\nteacher = 1", "expected a path or a list of paths"),
         ("train = {}\ntitles = 1", "expected true, false, a path or a list of paths"),
+        ("[[claim]]\nname = \"c\"\npairs = []", "missing field `metric`"),
+        ("[[claim]]\nname = \"c\"\nmetric = \"f1\"", "expected a metric, one of `ndcg@K`"),
     ] {
         let text = fault(field);
         assert!(text.contains(expected) && !text.contains("untagged"), "{field}: {text}");
@@ -139,7 +169,7 @@ fn the_specs_that_are_shipped_are_whole() {
 /// the CLSM's paper and a CLSM anywhere, plain gradient descent; no biases in a CLSM, and one click for each pair.
 #[test]
 fn the_specs_of_the_papers_train_as_printed() {
-    use clickvec::encoder::EncoderConfig;
+    use clickvec::encoder::{EncoderConfig, InitRange};
     use clickvec::train::{Keep, NegativeSource, Negatives, Weighting};
 
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs");
@@ -175,6 +205,8 @@ fn the_specs_of_the_papers_train_as_printed() {
             let plain = of_clsm || is_clsm;
             let optimizer = if plain { OptimizerKind::Sgd } else { OptimizerKind::Nesterov };
             assert_eq!((config.optimizer, config.clip_norm.is_none()), (optimizer, plain), "{}", system.name);
+            let range = if plain { InitRange::Fan } else { InitRange::Uniform(0.01) };
+            assert_eq!((config.init_range, config.forget_bias), (range, 0.0), "{}", system.name);
             assert!(point.label.contains("learning_rate="), "a step size of its own: {}", system.name);
         }
     }
@@ -188,7 +220,7 @@ fn the_specs_of_the_claims_train_each_network_five_times() {
     if !folder.is_dir() {
         return;
     }
-    let mut specs = 0;
+    let (mut specs, mut claims) = (0, 0);
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -196,10 +228,13 @@ fn the_specs_of_the_claims_train_each_network_five_times() {
         let is_trained = spec.systems.iter().any(|system| system.train.is_some());
         if is_trained && (name.starts_with("claims-") || name.ends_with("-defaults.toml")) {
             assert_eq!(spec.evaluation.seeds, 5, "{name}");
+            // By the papers' metric, which was declared before the result was known.
+            assert!(spec.claims.iter().all(|claim| claim.metric == Metric::Ndcg(1)), "{name}");
+            claims += usize::from(!spec.claims.is_empty());
             specs += 1;
         }
     }
-    assert_eq!(specs, 12);
+    assert_eq!((specs, claims), (12, 9));
 }
 
 #[test]
