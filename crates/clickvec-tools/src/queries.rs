@@ -155,7 +155,7 @@ pub struct Drawn {
     pub searches: Vec<usize>,
 }
 
-/// Draws searches, each independently, until they have [`MOST_QUERIES`] different queries, or all. A query with more clicks is
+/// Draws searches, each independently, until they have 300 different queries, or all. A query with more clicks is
 /// drawn more often, as it is typed more often. What is drawn depends on nothing but the queries and their clicks.
 pub fn drawn(queries: Vec<PoolQuery>) -> Drawn {
     let mut sum = 0u64;

@@ -80,7 +80,7 @@ pub fn note(files: &TestSetFiles<'_>, set: &TestSet, watch: &dyn Watcher) {
     let alike = set.judgments.queries.iter().filter(|query| has_one_grade(query)).count();
     if alike > 0 {
         let queries = counted(set.judgments.queries.len() as u64, "query");
-        watch.warn(format!(
+        watch.note(format!(
             "{path}: the judged titles of {} of {queries} all have the same grade, so every order scores alike",
             count(alike as u64)
         ));

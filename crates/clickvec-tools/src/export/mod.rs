@@ -1,6 +1,6 @@
 //! The titles of an index with their vectors in the form that another system loads, and the encoders as ONNX.
 //!
-//! A form is a [template]; those that are known are in the folder `forms`.
+//! A form is a template; those that are known are in the folder `forms`.
 
 mod agreement;
 mod features;
