@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clickvec::internals::text::Analysis;
-use clickvec::tables::Titles;
+use clickvec::tables::{Titles, for_each_document};
 use clickvec_index::{
     Answer, ByPart, Document, Filter, Fusion, FusionMethod, Hit, IndexBuilder, Mode, Request, VectorFormat, finish,
     verify,
@@ -107,11 +107,13 @@ impl Index {
             };
             let (table, mut done) = (Titles::from(&titles), 0);
             let mut each = |add: &mut dyn FnMut(clickvec::tables::Title, &[&str]) -> clickvec::Result<()>| {
-                inputs::each_document(&table, field, &store, &caller, |title, values| {
+                let read = for_each_document(&table, field, &store, |title, values| {
                     add(title, values)?;
                     done += 1;
                     caller.progress("encoding", "titles", done, None)
-                })
+                })?;
+                inputs::note_skipped(&read.path, &read.skipped, &caller);
+                Ok::<(), clickvec::Error>(())
             };
             Ok(if let Some(output) = &output {
                 let mut builder = IndexBuilder::with_fields(model, output, &store)?.with_field(field);

@@ -158,7 +158,7 @@ def test_messages_count_rows(model):
     assert str(raised.value) == words
     with pytest.warns(UserWarning) as warned:
         clickvec.Index.encode(model, {"id": ["a", None], "title": ["sofa", "lamp"]})
-    assert [str(of.message) for of in warned] == ["titles: skipped 1 broken row, the first titles, row 2: expected an id, found nothing"]
+    assert [str(of.message) for of in warned] == ["titles: skipped 1 broken row:\n  titles, row 2: expected an id, found nothing"]
     with pytest.raises(clickvec.Error, match="^clicks, row 1: expected texts or numbers in column `title`, found Arrow's LargeList"):
         clickvec.train(polars.DataFrame({"query": ["a"], "title": [["b", "c"]]}), **QUICK)
 

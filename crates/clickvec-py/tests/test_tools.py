@@ -19,7 +19,7 @@ JUDGED, TITLES, CLICKS = SHOP / "judged.tsv", SHOP / "titles.tsv", SHOP / "click
 
 @pytest.fixture(scope="module")
 def index(model, tmp_path_factory):
-    return clickvec.Index.encode(model, TITLES, tmp_path_factory.mktemp("index") / "shop.index")
+    return clickvec.Index.encode(model, TITLES, tmp_path_factory.mktemp("index") / "all.index")
 
 
 def test_evaluating_in_the_whole_collection(model, index, program, tmp_path):
@@ -95,7 +95,7 @@ def test_judging(index, tmp_path):
         threading.Thread(target=person).start()
 
     verdict = clickvec.judge(index, "bm25", rows, progress=grade, **how)
-    assert verdict.queries == 2 and list(verdict.systems) == ["shop", "bm25"]
+    assert verdict.queries == 2 and list(verdict.systems) == ["all", "bm25"]
     assert all(row.grade in (0, 4) for row in verdict.rows) and verdict.sheet == str(tmp_path / "sheet.tsv")
     assert "difference of NDCG@10" in str(verdict) and (tmp_path / "ratings.csv").exists()
     with pytest.raises(clickvec.Error, match="another system to compare with, found the index itself; name another as `against`"):
@@ -116,6 +116,8 @@ def test_ctrl_c_ends_the_page(index, tmp_path):
 
 
 def test_exporting(model, index, program, tmp_path):
+    for which in ("ours", "theirs"):
+        (tmp_path / which).mkdir()
     for form in ("pgvector", "qdrant", "opensearch", "elasticsearch", "onnx", "parquet", "svmrank"):
         source = model if form == "onnx" else index
         judged = {"judged": JUDGED} if form == "svmrank" else {}
