@@ -198,12 +198,13 @@ impl Index {
             };
             if k == 0 { Ok(Vec::new()) } else { self.0.search_all(&part.iter().map(request).collect::<Vec<_>>()) }
         };
-        let (mut told, mut raised) = (Instant::now(), None);
+        let mut told = Instant::now();
         let searched = work::in_parts(py, &queries, PART, search, |answers: Vec<Answer>| {
             if told.elapsed() >= TOLD_EVERY {
                 told = Instant::now();
                 let event = json!({"event": "progress", "step": "searching", "unit": "queries", "done": reasons.len(), "of": rows});
-                raised = raised.take().or(json::to_python(py, &event).and_then(|event| tell.call1((event,))).err());
+                // Ctrl-C may be raised in there.
+                tell.call1((json::to_python(py, &event)?,))?;
             }
             for answer in answers {
                 reasons.push(why_nothing(&answer));
@@ -221,9 +222,9 @@ impl Index {
                 titles.extend((0..missing).map(|_| py.None()));
                 scores.extend((0..missing).map(|_| f32::NAN));
             }
+            Ok(())
         })?;
         searched.map_err(|fault: clickvec::Error| error::raise(py, &fault))?;
-        raised.map_or(Ok(()), Err)?;
         reasons.resize(rows, None);
         let objects = |all| PyArray1::from_vec(py, all).reshape([rows, k]);
         Ok((objects(ids)?, objects(titles)?, PyArray1::from_vec(py, scores).reshape([rows, k])?, reasons))

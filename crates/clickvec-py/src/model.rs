@@ -48,7 +48,7 @@ impl Model {
                 vectors.extend_from_slice(&encoded);
                 Ok::<_, Infallible>(())
             },
-            |()| (),
+            |()| Ok(()),
         )?;
         Ok(vectors)
     }

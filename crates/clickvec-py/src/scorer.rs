@@ -62,7 +62,7 @@ impl Scorer {
                     scores.extend(eval::score_queries(&**ranker, part));
                     Ok::<_, Infallible>(())
                 },
-                |()| (),
+                |()| Ok(()),
             )?;
             return Ok(scores);
         }

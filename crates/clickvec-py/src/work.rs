@@ -85,14 +85,14 @@ pub(crate) fn in_parts<T: Sync, R: Send, E: Send>(
     items: &[T],
     (first, most): (usize, usize),
     mut work: impl FnMut(&[T]) -> Result<R, E> + Send,
-    mut done: impl FnMut(R),
+    mut done: impl FnMut(R) -> PyResult<()>,
 ) -> PyResult<Result<(), E>> {
     let (mut rest, mut size) = (items, first);
     while !rest.is_empty() {
         let (part, later) = rest.split_at(size.min(rest.len()));
         let begun = Instant::now();
         match short(py, || work(part))? {
-            Ok(result) => done(result),
+            Ok(result) => done(result)?,
             Err(error) => return Ok(Err(error)),
         }
         py.check_signals()?;

@@ -216,3 +216,15 @@ def test_the_whole_recipe(tmp_path):
     assert steps[0] == "look" and "index" in steps
     with pytest.raises(clickvec.Error, match="expected each log once"):
         clickvec.Index.build(SHOP / "titles.tsv", tmp_path / "i", [SHOP / "clicks.tsv"] * 2)
+
+
+def test_what_a_callback_raises_ends_a_batch(model, titles):
+    index, told = clickvec.Index.encode(model, titles), []
+
+    def stop(event):
+        told.append(event["done"])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.search_batch(["grey sofa"] * 20_000, k=10, progress=stop)
+    assert len(told) == 1 and told[0] < 20_000
