@@ -163,11 +163,14 @@ fn host(request: &Request) -> Result<Option<&str>, Fault> {
 /// Refuses a body that was coded before it was sent: nothing here decodes it.
 fn check_encoding(headers: &HeaderMap) -> Result<(), Fault> {
     let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
-    match headers.get_all(TRANSFER_ENCODING).iter().find(|value| !is_chunked(value)) {
-        None => Ok(()),
-        Some(value) => {
-            let found = quoted(&String::from_utf8_lossy(value.as_bytes()));
-            Err(Fault::new(Kind::BAD_REQUEST, "no Transfer-Encoding but chunked", found))
+    let codings: Vec<&HeaderValue> = headers.get_all(TRANSFER_ENCODING).iter().collect();
+    match codings[..] {
+        [] => Ok(()),
+        [coding] if is_chunked(coding) => Ok(()),
+        _ => {
+            let found = codings.iter().map(|value| quoted(&String::from_utf8_lossy(value.as_bytes())));
+            let found = found.collect::<Vec<_>>().join(", ");
+            Err(Fault::new(Kind::BAD_REQUEST, "no Transfer-Encoding but chunked, once", found))
         }
     }
 }

@@ -132,22 +132,18 @@ impl Sheet {
             file => file.map_err(failed)?,
         };
         let size = file.metadata().map_err(failed)?.len();
-        let (read, damage) = match damaged_beginning(&file).filter(|_| self.mends) {
-            Some(reason) => (Vec::new(), Some(reason)),
-            None if size == 0 => (Vec::new(), None),
-            None => {
-                let (lines, is_cut) = complete_lines(file.try_clone().map_err(failed)?).map_err(failed)?;
-                let mut damage = is_cut.then(|| "a last line without its end".to_owned());
-                let rows = read_rows(lines, &path, |error| {
-                    if !self.mends {
-                        return Err(error.help(HELP));
-                    }
-                    damage.get_or_insert_with(|| error.to_string());
-                    Ok(())
-                });
-                (rows?, damage)
-            }
-        };
+        let (mut read, mut damage) = (Vec::new(), None);
+        if size > 0 {
+            let (lines, is_cut) = complete_lines(file.try_clone().map_err(failed)?).map_err(failed)?;
+            damage = is_cut.then(|| "a last line without its end".to_owned());
+            read = read_rows(lines, &path, |error| {
+                if !self.mends || error.kind() != ErrorKind::Malformed {
+                    return Err(error.help(HELP));
+                }
+                damage.get_or_insert_with(|| error.to_string());
+                Ok(())
+            })?;
+        }
         if let Some(reason) = damage {
             self.put_aside = Some(put_aside(&file, 0, &path, &self.log, EVENT, &reason).map_err(failed)?);
         }
@@ -217,7 +213,7 @@ impl Sheet {
     /// The grade is above 4, or the table cannot be written. Then nothing has changed.
     pub fn grade(&mut self, row: SheetRow) -> Result<()> {
         if let Some(grade) = row.grade.filter(|grade| *grade > UP) {
-            return Err(fault("a grade from 0 to 4".to_owned(), quoted(&grade.to_string())));
+            return Err(Error::expected(ErrorKind::Malformed, "a grade from 0 to 4", quoted(&grade.to_string())));
         }
         self.follow()?;
         let number = self.numbers.get(&row.key()).copied();
@@ -290,21 +286,6 @@ fn table_of(rows: &[SheetRow]) -> String {
     table
 }
 
-/// Returns the reason why a file is no table but may have been one: zeros, or a header that was cut.
-fn damaged_beginning(mut file: &File) -> Option<String> {
-    let (header, mut first) = (COLUMNS.join("\t"), Vec::new());
-    let read = file.take(header.len() as u64).read_to_end(&mut first).and_then(|_| file.seek(SeekFrom::Start(0)));
-    read.ok()?;
-    match first[..] {
-        [] => None,
-        [0, ..] => Some("the file begins with bytes of zero".to_owned()),
-        _ if first.len() < header.len() && header.as_bytes().starts_with(&first) => {
-            Some("a header that was cut".to_owned())
-        }
-        _ => None,
-    }
-}
-
 /// Returns a reader of a table without a last line that a kill has cut, and whether there is one: it has no end, and not all columns.
 fn complete_lines(mut file: File) -> io::Result<(io::Take<File>, bool)> {
     let (length, end) = (file.metadata()?.len(), end_of_lines(&file)?);
@@ -316,20 +297,26 @@ fn complete_lines(mut file: File) -> io::Result<(io::Take<File>, bool)> {
     Ok((file.take(if is_cut { end } else { length }), is_cut))
 }
 
-/// Reads the rows of a table, which may be empty. `broken` refuses those that cannot be read, or leaves them out. Of two rows of one
-/// title for a query, the second counts.
+/// Reads the rows of a table, which may be empty. `broken` refuses those that cannot be read, or leaves them out, and all of another
+/// table. Of two rows of one title for a query, the second counts.
 fn read_rows(
     file: impl Read + Send + 'static,
     path: &Path,
     mut broken: impl FnMut(Error) -> Result<()>,
 ) -> Result<Vec<SheetRow>> {
     let (format, width) = (Some(Format::Tsv), Width::Header);
-    let mut table =
-        Table::read(path, Box::new(BufReader::new(file)), &Options { format, width, ..Options::default() })?;
-    if !table.names().iter().map(String::as_str).eq(COLUMNS) {
+    let options = Options { format, width, ..Options::default() };
+    let table = Table::read(path, Box::new(BufReader::new(file)), &options).and_then(|table| {
+        if table.names().iter().map(String::as_str).eq(COLUMNS) {
+            return Ok(table);
+        }
         let expected = format!("the columns {} and no other", COLUMNS.join(", "));
-        return Err(fault(expected, shown_names(table.names())).at_line(path, 1));
-    }
+        Err(Error::expected(ErrorKind::Malformed, expected, shown_names(table.names())).at_line(path, 1))
+    });
+    let mut table = match table {
+        Ok(table) => table,
+        Err(error) => return broken(error).map(|()| Vec::new()),
+    };
     for column in COLUMNS {
         table.require(column)?;
     }
@@ -374,10 +361,6 @@ fn read_grade(field: &str) -> Result<Option<u8>, RowFault> {
         }
         grade => Ok(grade),
     }
-}
-
-fn fault(expected: String, found: String) -> Error {
-    Error::expected(ErrorKind::Malformed, expected, found).help(HELP)
 }
 
 /// Returns a text without what a table cannot hold, and without spaces that say nothing.
@@ -523,6 +506,9 @@ mod tests {
             (format!("{HEADER}\na\tb\n{row}two\tb\tB\t9\n"), row),
             (format!("{HEADER}\n\0\tb\tB\t2\n{row}"), row),
             (format!("{HEADER}\none\ta\tA\t3\n{row}"), row),
+            // Its header was cut off.
+            (row.to_owned(), ""),
+            ("id\ttitle\n".to_owned(), ""),
         ];
         for (before, rest) in damaged {
             std::fs::write(&path, &before).unwrap();
@@ -530,8 +516,6 @@ mod tests {
             assert_eq!(std::fs::read_to_string(sheet.put_aside().unwrap()).unwrap(), before);
             assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\n{rest}"));
         }
-        std::fs::write(&path, "id\ttitle\n").unwrap();
-        assert!(Sheet::open_mended(&path, Log::nowhere()).is_err());
     }
 
     #[test]
