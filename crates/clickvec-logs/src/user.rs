@@ -107,6 +107,8 @@ fn surrounds(c: char) -> bool {
 /// Returns a user without what surrounds it and without invisible characters, in one case.
 fn folded(text: &str) -> String {
     let (mut plain, mut folded) = (String::new(), String::new());
+    // No one sees control characters, but where they are white space.
+    let text: String = text.chars().filter(|c| !c.is_control() || c.is_whitespace()).collect();
     text::clean_query(text.trim_matches(surrounds), true, &mut plain);
     // Upper case makes two letters of `ß`, and one of `i` and `ı`.
     text::clean_query(&plain.to_uppercase(), true, &mut folded);
@@ -249,7 +251,9 @@ mod tests {
 
     #[test]
     fn one_person_is_one_user() {
-        for text in ["José Pérez", "JOSE\u{301} PE\u{301}REZ", " josé\u{a0} pérez ", "jos\u{200b}é  pérez"] {
+        for text in
+            ["José Pérez", "JOSE\u{301} PE\u{301}REZ", " josé\u{a0} pérez ", "jos\u{200b}é  pérez", "jos\u{1}é\tpérez"]
+        {
             assert_eq!(user(text).as_deref(), Some("josé pérez"), "{text:?}");
         }
         for (text, same) in [("straße", "STRASSE"), ("istanbul", "İSTANBUL"), ("ışık", "IŞIK"), ("ΟΔΟΣ", "οδος")]
