@@ -15,9 +15,7 @@ use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged, require
 use super::topics::{Topic, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
 use clickvec_tables::shown::{is_in_memory, listed};
-use clickvec_tables::table::{
-    Format, Options, Record, RowFault, Table, Width, has_column, has_quotes, is_parquet, plain_name,
-};
+use clickvec_tables::table::{Options, Record, RowFault, Table, Width, has_column, is_parquet, plain_name};
 use clickvec_tables::titles::{CORPUS, TitleReader, Titles, beir_file, not_beir, repeated_id};
 use clickvec_tables::{Error, ErrorKind, Result, decoded, files};
 use document::Document;
@@ -254,12 +252,7 @@ fn refuse_topics(files: &TestSetFiles<'_>, form: &str) -> Result<()> {
 fn table(files: &TestSetFiles<'_>, first: &str, reader: Box<dyn BufRead + Send>, needs_texts: bool) -> Result<TestSet> {
     // Quepid writes a query without ratings alone.
     let width = if has_column(first, QUEPID_ID) { Width::Padded } else { Width::default() };
-    let table = if !files::is_stream(files.judged) && has_quotes(files.judged)? {
-        let form = Options { format: Some(Format::Csv), delimiter: Some(b'\t'), width, ..Options::default() };
-        Table::open(files.judged, &form)?
-    } else {
-        Table::read(files.judged, reader, &Options { width, ..Options::default() })?
-    };
+    let table = Table::reopen(files.judged, reader, &Options { width, ..Options::default() })?;
     judged_table(files, table, needs_texts)
 }
 

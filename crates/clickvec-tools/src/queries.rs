@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use clickvec_tables::shown::{is_in_memory, printable, shortened};
-use clickvec_tables::table::{Next, Options, Record, RowFault, Skipped, Table, Width, has_column};
+use clickvec_tables::shown::{is_in_memory, shortened};
+use clickvec_tables::table::{Next, Options, Record, RowFault, Skipped, Table, Width, header, shown_names};
 use clickvec_tables::{Error, ErrorKind, Result, files};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::{Watcher, header, inputs};
+use crate::{Watcher, inputs};
 
 /// The column with the ids of queries in TREC runs.
 const QUERY_ID: &str = "query_id";
@@ -41,33 +41,39 @@ pub struct PoolQuery {
 /// Those of reading; there is none; the file is another table.
 pub fn read(path: &Path, watch: &dyn Watcher) -> Result<Vec<PoolQuery>> {
     let mut queries = Queries::default();
-    if is_table(path)? {
-        read_table(path, &mut queries, watch)?;
-    } else {
-        for (number, line) in (1u64..).zip(inputs::Lines::open(path)?) {
-            let line = line?;
-            if number == 1
-                && line.contains('\t')
-                && let Some(header) = header::parse(&line)
-            {
-                let names: Vec<_> = header.names.iter().map(|name| format!("`{}`", printable(name))).collect();
-                let expected = "queries, one a line, or a table with the column query";
-                let error =
-                    Error::expected(ErrorKind::Malformed, expected, format!("a table with {}", names.join(", ")));
-                return Err(error.help("rename its column of queries").at(path));
+    let options = Options { width: Width::Header, ..Options::default() };
+    if is_in_memory(path) {
+        read_table(Table::open(path, &options)?, &mut queries, watch)?;
+        return queries.finish(path);
+    }
+    let (first, reader) = files::first_line(files::open(path)?, path)?;
+    match header(path, &first) {
+        Some(found) if found.has("query") || found.names.is_empty() => {
+            read_table(Table::reopen(path, reader, &options)?, &mut queries, watch)?;
+        }
+        Some(found) if !found.is_ambiguous => {
+            let expected = "queries, one a line, or a table with the column query";
+            let found = format!("a table with {}", shown_names(&found.names));
+            let error = Error::expected(ErrorKind::Malformed, expected, found);
+            return Err(error.help("rename its column of queries").at(path));
+        }
+        _ => {
+            for (number, line) in (1u64..).zip(inputs::Lines::read(reader, path)) {
+                let line = line?;
+                if line.trim().contains('\t') {
+                    // Not shown, since people may have typed it.
+                    let error = Error::expected(ErrorKind::Malformed, "a query", "a tab in it");
+                    return Err(error.help("a table needs a header with the column query").at_line(path, number));
+                }
+                queries.add(&line, 1, Some(number.to_string()));
             }
-            queries.add(&line, 1, Some(number.to_string()));
         }
     }
-    if queries.all.is_empty() {
-        return Err(Error::expected(ErrorKind::Empty, "queries", "none").at(path));
-    }
-    Ok(queries.all)
+    queries.finish(path)
 }
 
 /// The queries of a table's rows.
-fn read_table(path: &Path, queries: &mut Queries, watch: &dyn Watcher) -> Result<()> {
-    let mut table = Table::open(path, &Options { width: Width::Header, ..Options::default() })?;
+fn read_table(mut table: Table, queries: &mut Queries, watch: &dyn Watcher) -> Result<()> {
     let query = table.require("query")?;
     let count = table.column(COUNT)?;
     let id = table.column(QUERY_ID)?;
@@ -90,8 +96,8 @@ fn read_table(path: &Path, queries: &mut Queries, watch: &dyn Watcher) -> Result
         };
         skipped.add(record.line, fault);
     }
-    inputs::note_skipped(path, &skipped, watch);
-    inputs::refuse_mostly_broken(path, "queries", rows, skipped.count)
+    inputs::note_skipped(table.path(), &skipped, watch);
+    inputs::refuse_mostly_broken(table.path(), "queries", rows, skipped.count)
 }
 
 /// The number of clicks in a field, or what is wrong with it. An empty one says nothing, so the row counts once.
@@ -129,22 +135,14 @@ impl Queries {
         let query = &mut self.all[position];
         query.clicks = query.clicks.saturating_add(clicks);
     }
-}
 
-/// Whether the queries are in a table: its header has a column called query.
-fn is_table(path: &Path) -> Result<bool> {
-    if is_in_memory(path) {
-        return Ok(true);
+    /// Returns the queries of the file `path`, of which there must be some.
+    fn finish(self, path: &Path) -> Result<Vec<PoolQuery>> {
+        if self.all.is_empty() {
+            return Err(Error::expected(ErrorKind::Empty, "queries", "none").at(path));
+        }
+        Ok(self.all)
     }
-    if !path.is_file() {
-        return Ok(false);
-    }
-    let name = path.to_string_lossy().to_lowercase();
-    let first = files::first_line(files::open(path)?, path)?.0;
-    let names = first.trim();
-    let has_query = has_column(names, "query");
-    Ok(names.starts_with('{')
-        || (has_query && (names.contains(['\t', ',', ';']) || name.contains(".tsv") || name.contains(".csv"))))
 }
 
 /// Searches drawn at random.

@@ -287,6 +287,10 @@ fn what_cannot_be_compared_is_refused_before_a_page_is_shown() {
     folder.write("broken.tsv", broken);
     let told = "broken.tsv:3: expected a whole number from 0 to 1,000,000,000,000 in column `count`, found `many`";
     judge("bm25", "broken.tsv").says(told).says("broken.tsv: expected a table of queries, found 2 broken lines of 3");
+    folder.write("rows.txt", "red hammer\nblue drill\tt0010\n");
+    judge("bm25", "rows.txt").says("rows.txt:2: expected a query, found a tab in it; a table needs a header");
+    folder.write("terms.csv", "search term,clicks\nred hammer,3\n");
+    judge("bm25", "terms.csv").says("or a table with the column query, found a table with `search term`, `clicks`");
     assert!(!folder.path("shop.index.judged.tsv").exists());
 }
 

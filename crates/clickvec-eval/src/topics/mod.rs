@@ -13,7 +13,7 @@ use super::judgments::empty_id;
 use super::trec::{fields_of, read_lines};
 use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{Options, Record, RowFault, Table, has_column};
-use clickvec_tables::{Error, ErrorKind, Result, decoded, files};
+use clickvec_tables::{Error, ErrorKind, Result, decoded, files, null_text};
 
 /// The possible names of the id column in a table of topics.
 const ID_COLUMNS: [&str; 3] = ["query_id", "qid", "id"];
@@ -115,7 +115,7 @@ impl Topics<'_> {
             let found = "one with it; is it a query? Name the columns in a first line, query_id<TAB>query";
             return Err(RowFault::expected("bad id", "an id without white space", found));
         }
-        if text.trim().is_empty() {
+        if text.trim().is_empty() || null_text(text).is_some() {
             return Err(no_text());
         }
         if let Some(first) = self.lines.insert(id.to_owned(), line) {
@@ -127,7 +127,7 @@ impl Topics<'_> {
     }
 
     fn table(&mut self, reader: Box<dyn BufRead + Send>, [id, text]: [&str; 2]) -> Result<()> {
-        let mut table = Table::read(self.path, reader, &Options::default())?;
+        let mut table = Table::reopen(self.path, reader, &Options::default())?;
         let [id, text] = [table.require(id)?, table.require(text)?];
         let mut record = Record::default();
         while table.next_row(&mut record)? {

@@ -4,6 +4,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 use super::format::{Format, MAX_HEADER_BYTES};
+use super::names::is_header;
 use crate::shown::{UTF_16, encoding_advice};
 use crate::{Error, ErrorKind, FoundLine, Lines, Result};
 
@@ -21,6 +22,52 @@ pub fn is_parquet(head: &[u8]) -> bool {
 /// Returns whether the first bytes of a file are a byte order mark of UTF-16.
 pub fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff])
+}
+
+/// What a line that may be a text has as the header of a table, or as its first object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The names of the columns; none of an object that is broken.
+    pub names: Vec<String>,
+    /// Whether the line may also be a text: a list of words with blanks after its commas.
+    pub is_ambiguous: bool,
+}
+
+impl Header {
+    /// Returns whether there is a column of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|other| other.trim().eq_ignore_ascii_case(name))
+    }
+
+    /// Returns whether `second`, the line below, has as many fields as `first`. Where it has not, the header is a text that looks like one.
+    pub fn has_row(&self, first: &str, second: Option<&str>) -> bool {
+        let count = |line: &str| [',', ';'].map(|separator| line.matches(separator).count());
+        first.contains('\t')
+            || first.trim_start().starts_with('{')
+            || second.is_none_or(|second| count(first) == count(second))
+    }
+}
+
+/// Returns the header that the first line of a file is; `None` if it is a text. A single name is a header in a file that is called
+/// a table.
+pub fn header(path: &Path, first: &str) -> Option<Header> {
+    let first = first.strip_prefix('\u{feff}').unwrap_or(first).trim_matches([' ', '\n', '\r']);
+    if let Some(inside) = first.trim_start().strip_prefix('{') {
+        let object: Option<serde_json::Map<String, serde_json::Value>> = serde_json::from_str(first).ok();
+        let is_object = object.is_some() || inside.trim_start().starts_with('"');
+        let names = object.into_iter().flatten().map(|(name, _)| name).collect();
+        return is_object.then_some(Header { names, is_ambiguous: false });
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let least = if [".tsv", ".csv"].iter().any(|ending| name.contains(ending)) { 1 } else { 2 };
+    let header = |separator: char| -> Option<Header> {
+        let names = first.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
+        let has_blanks = |name: &str| name.trim() != name && !name.trim().starts_with('"');
+        let is_ambiguous = separator != '\t' && first.split(separator).any(has_blanks);
+        let header = Header { names, is_ambiguous };
+        (header.names.len() >= least && (is_header(&header.names) || header.has("query"))).then_some(header)
+    };
+    ['\t', ',', ';'].into_iter().find_map(header)
 }
 
 /// Returns whether a line is the header of a table with a column of this name.

@@ -1,10 +1,11 @@
 //! JSON lines: one object a line. A column is a key, or a path of keys such as `event_attributes.object.object_id`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::head::{empty, json_array};
 use super::record::{Next, Record, RowFault};
@@ -16,8 +17,6 @@ use crate::{Error, FoundLine, Result};
 const FIRST_LINES: usize = 1_000;
 /// The bytes they may have.
 const FIRST_BYTES: usize = 4 << 20;
-/// From here on, a number of 64 bits stands for several whole numbers.
-const EXACT: f64 = 9_007_199_254_740_992.0;
 
 pub(super) struct Reader {
     lines: Lines<Source>,
@@ -138,6 +137,9 @@ impl Reader {
             }
             if let Value::String(text) = found {
                 record.push(column, text);
+            } else if is_fraction(found) {
+                let source = std::str::from_utf8(&self.line).ok().and_then(|line| source(line, path));
+                record.push(column, &source.map_or_else(|| found.to_string(), str::to_owned));
             } else if let Some(text) = scalar(found) {
                 record.push(column, &text);
             }
@@ -181,15 +183,30 @@ fn not_json(found: String) -> RowFault {
     RowFault::expected("not a JSON object", "a JSON object", format_args!("{found}; see docs/reference/tables.md"))
 }
 
-/// Returns what a value is that cannot be the text of a field. Numbers with more digits than 64 bits hold would stand for each other.
+/// Returns whether a value is a number that may be written otherwise, as `1e3` is 1000.0, or have more digits than 64 bits hold.
+fn is_fraction(value: &Value) -> bool {
+    value.as_number().is_some_and(serde_json::Number::is_f64)
+}
+
+/// Returns the source of the value that [`lookup`] finds at a path.
+fn source<'a>(object: &'a str, path: &str) -> Option<&'a str> {
+    fn member<'a>(value: &'a str, key: &str) -> Option<&'a str> {
+        if value.trim_start().starts_with('[') {
+            let items: Vec<&RawValue> = serde_json::from_str(value).ok()?;
+            return items.get(key.parse::<usize>().ok()?).map(|item| item.get());
+        }
+        let members: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
+        members.get(key).map(|value| value.get())
+    }
+    member(object, path).or_else(|| path.split('.').try_fold(object, member))
+}
+
+/// Returns what a value is that cannot be the text of a field.
 fn no_text(value: &Value) -> Option<&'static str> {
     match value {
         Value::Object(_) => Some("an object"),
         Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
             Some("a list of more than texts and numbers")
-        }
-        Value::Number(number) if number.is_f64() && number.as_f64().is_some_and(|number| number.abs() >= EXACT) => {
-            Some("a number with more digits than readers of JSON keep; put it in quotes")
         }
         _ => None,
     }

@@ -47,14 +47,13 @@ pub use clicked::{ClickColumn, ClickColumns, FIRST_ROWS, flag, unclear};
 pub use field::{Field, field_names, plain_decimal, repeated_in_field};
 pub use format::{Format, MAX_LINE_BYTES, Options, Width};
 pub use grade::{MAX_GRADE, parse_grade};
-pub use head::{has_column, is_parquet, is_tensors, is_utf16};
+pub use head::{Header, has_column, header, is_parquet, is_tensors, is_utf16};
 pub use json::{lookup, scalar};
 pub use memory::{MemoryTable, Rows, is_once};
 use names::SHOWN_NAMES;
 pub use names::{CLICKED, CLICKS, GRADES, is_header, plain_name, says_clicked, says_clicks, says_grade, shown_names};
 pub use record::{Next, Record, RowFault};
 pub use skipped::{SHOWN_SKIPPED_LINES, Skipped, SkippedLine};
-pub use tsv::has_quotes;
 
 /// What a table is read from.
 type Source = Box<dyn BufRead + Send>;
@@ -98,7 +97,22 @@ impl Table {
             let (reader, names) = parquet::Reader::open(path)?;
             return Ok(Table::new(path, Form::Parquet(reader), names));
         }
-        Table::read(path, files::open(path)?, options)
+        // A pipe can be read only once.
+        Table::read_form(path, files::open(path)?, options, !files::is_stream(path))
+    }
+
+    /// Opens a table of which `source` has been looked at and still has everything: a file anew, since [`Table::open`] finds what a
+    /// spreadsheet quoted.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::open`].
+    pub fn reopen(path: &Path, source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+        if !files::is_stream(path) && path.is_file() {
+            Table::open(path, options)
+        } else {
+            Table::read(path, source, options)
+        }
     }
 
     /// Reads a table from a source that is already open. `path` is for messages.
@@ -106,7 +120,11 @@ impl Table {
     /// # Errors
     ///
     /// Those of [`Table::open`].
-    pub fn read(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+    pub fn read(path: &Path, source: Box<dyn BufRead + Send>, options: &Options) -> Result<Table> {
+        Table::read_form(path, source, options, false)
+    }
+
+    fn read_form(path: &Path, mut source: Box<dyn BufRead + Send>, options: &Options, is_file: bool) -> Result<Table> {
         let head = head::first_line(&mut source).map_err(|error| Error::read_at(path, 1, error))?;
         if let Some(error) = head::other(path, &head) {
             return Err(error);
@@ -141,8 +159,9 @@ impl Table {
         }
         lines.set_limit(options.max_row_bytes);
         let (format, delimiter) = match format {
-            // As some programs write all fields.
+            // As some programs write all fields, and spreadsheets some.
             Format::Tsv if tsv::are_quoted(&header) => (Format::Csv, b'\t'),
+            Format::Tsv if options.format.is_none() && is_file && tsv::has_quotes(path)? => (Format::Csv, b'\t'),
             _ => (format, csv::delimiter(&header, options.delimiter.or(separator))),
         };
         let names = match (&options.header, format) {
@@ -155,7 +174,7 @@ impl Table {
         let rows = separated::Rows { lines, names: bare, columns, selected: Vec::new(), required: 0, width };
         let form = match format {
             Format::Csv => Form::Csv(Box::new(csv::Reader::new(rows, delimiter))),
-            _ => Form::Tsv(tsv::Reader::new(rows)),
+            _ => Form::Tsv(tsv::Reader::new(rows, options.format.is_none() && !is_file)),
         };
         Ok(Table::new(path, form, names))
     }

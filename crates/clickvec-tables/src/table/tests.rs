@@ -68,9 +68,70 @@ fn what_is_no_text_in_json_is_broken() {
     };
     assert_eq!(row("\"sofa\"", "12345678901234567890"), "sofa|Couch");
     assert_eq!(row("[\"red\",\"sofa\"]", "1.5"), "red sofa|Couch");
-    // Another id in the same 64 bits.
-    assert_eq!(row("\"sofa\"", "12345678901234567890121"), "!bad value");
     assert_eq!(row("{\"text\":\"sofa\"}", "1"), "!bad value");
+}
+
+#[test]
+fn a_number_in_json_is_the_text_that_it_is_written_as() {
+    let row = |query: &str| texts("log.jsonl", format!("{{\"query\" : {query},\"title\":\"Couch\"}}\n").as_bytes());
+    // The last two are the same in 64 bits.
+    for number in ["1e3", "1.50", "-0", "7.0", "12345678901234567890121", "12345678901234567890122"] {
+        assert_eq!(row(number), [format!("{number}|Couch")]);
+    }
+    let nested = b"{\"a\":{\"b\":[1, {\"c\": 2.50 }]},\"title\":\"Couch\"}\n";
+    let mut table = Table::read(Path::new("log.jsonl"), Box::new(&nested[..]), &Options::default()).unwrap();
+    let column = table.require("a.b.1.c").unwrap();
+    let mut record = Record::default();
+    assert_eq!((table.next(&mut record).unwrap(), record.get(column)), (Next::Row, Some("2.50")));
+}
+
+#[test]
+fn a_header_is_told_from_a_text() {
+    let names = |path: &str, line: &str| header(Path::new(path), line).map(|header| header.names.join("|"));
+    for (line, expected) in [
+        ("\u{feff}Query,count\r\n", "Query|count"),
+        ("\"query\"\tAnzahl (brutto)", "query|Anzahl (brutto)"),
+        ("title;id", "title|id"),
+        ("{\"title\":\"red\",\"id\":1}", "id|title"),
+        // The object is cut short or broken; a text does not begin so.
+        ("{\"title\":\"re", ""),
+    ] {
+        assert_eq!(names("-", line).as_deref(), Some(expected), "{line}");
+    }
+    for text in ["query", "red shoes", "shoes, red", "red\tshoes", "{red} shoes", ""] {
+        assert_eq!(names("-", text), None, "{text}");
+    }
+    assert_eq!(names("folder.d/queries.tsv.gz", "query").as_deref(), Some("query"));
+    assert_eq!((names("queries.csv", "red shoes"), names("a.tsv/queries.txt", "query")), (None, None));
+    assert!(header(Path::new("-"), "title, name").unwrap().is_ambiguous);
+}
+
+#[test]
+fn what_a_spreadsheet_saves_between_tabs_is_unquoted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.tsv");
+    let read = |text: &str, format: Option<Format>| {
+        std::fs::write(&path, text).unwrap();
+        let mut table = Table::open(&path, &Options { format, ..Options::default() }).unwrap();
+        let title = table.require("title").unwrap();
+        let (mut record, mut found) = (Record::default(), Vec::new());
+        while table.next_row(&mut record).unwrap() {
+            found.push(record.get(title).unwrap().to_owned());
+        }
+        found
+    };
+    let saved = "id\ttitle\r\n1\t\"TV 42\"\"\"\r\n2\tLamp 5\"\r\n3\t\"Lamp\"\r\n";
+    assert_eq!(read(saved, None), ["TV 42\"", "Lamp 5\"", "Lamp"]);
+    assert_eq!(read(saved, Some(Format::Tsv))[0], "\"TV 42\"\"\"");
+    let mut piped = Table::read(&path, Box::new(saved.as_bytes()), &Options::default()).unwrap();
+    let mut record = Record::default();
+    let Next::Broken(fault) = piped.next(&mut record).unwrap() else { panic!("it can be read only once") };
+    assert!(fault.to_string().contains("one that a spreadsheet quoted"), "{fault}");
+    assert_eq!(piped.next(&mut record).unwrap(), Next::Row);
+    // People type quotes too.
+    for typed in ["id\ttitle\n1\t\"red lamp\"\n", "id\ttitle\n1\t\"TV 42\"\"\"\n2\t\"red\" lamp\n"] {
+        assert!(read(typed, None).last().unwrap().starts_with('"'), "{typed}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tab-separated values, read fast: nothing is quoted, so a field is everything between two tabs.
+//! Tab-separated values, read fast: nothing is quoted, so a field is everything between two tabs. What a spreadsheet saved is
+//! recognised, and read as CSV with tabs.
 
 use std::io;
 use std::path::Path;
@@ -6,17 +7,19 @@ use std::path::Path;
 use super::format::MAX_LINE_BYTES;
 use super::record::{Next, Record, RowFault};
 use super::separated::Rows;
-use crate::{Error, FoundLine, Lines, Result, files};
+use crate::{FoundLine, Lines, Result, files};
 
 pub(super) struct Reader {
     pub(super) rows: Rows,
     /// The start of each field of the current line, and the end of the line plus one.
     starts: Vec<u32>,
+    /// Whether a field that only a spreadsheet writes so breaks a row: nobody looked for such.
+    refuses_quoted: bool,
 }
 
 impl Reader {
-    pub(super) fn new(rows: Rows) -> Reader {
-        Reader { rows, starts: Vec::new() }
+    pub(super) fn new(rows: Rows, refuses_quoted: bool) -> Reader {
+        Reader { rows, starts: Vec::new(), refuses_quoted }
     }
 
     #[inline]
@@ -50,6 +53,13 @@ impl Reader {
             record.text = String::from_utf8(bytes).unwrap_or_default();
             return Ok(if is_same { Next::Header } else { Next::Broken(RowFault::other_header()) });
         }
+        if self.refuses_quoted && memchr::memmem::find(&bytes, b"\"\"").is_some() {
+            let is_doubled = |field: &[u8]| quoted(field).is_some_and(|inside| inside.contains(&b'"'));
+            if self.starts.windows(2).any(|ends| is_doubled(field(ends))) {
+                let found = "one that a spreadsheet quoted; name the file in place of a pipe, or write it as CSV";
+                return Ok(Next::Broken(RowFault::expected("quoted", "fields as they are", found)));
+            }
+        }
         let count = || memchr::memchr_iter(b'\t', &bytes).count() + 1;
         if let Some(fault) = self.rows.misfit(fields, count) {
             return Ok(Next::Broken(fault));
@@ -67,32 +77,41 @@ impl Reader {
     }
 }
 
+/// So many bytes tell what a longer table is.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Returns whether a table was saved between tabs by a spreadsheet: some quoted fields have what it quotes, a comma or a doubled
-/// quote, or all names in the header are quoted; and all other fields that begin with a quote are quoted.
+/// quote, and all other fields that begin with a quote are quoted.
 ///
 /// # Errors
 ///
-/// Those of [`files::open`], and [`ErrorKind::Io`](crate::ErrorKind::Io).
-pub fn has_quotes(path: &Path) -> Result<bool> {
+/// Those of [`files::open`].
+pub(super) fn has_quotes(path: &Path) -> Result<bool> {
     let mut lines = Lines::new(files::open(path)?, MAX_LINE_BYTES);
-    let (mut line, mut is_sure) = (Vec::new(), false);
-    loop {
-        match lines.next(&mut line).map_err(|source| Error::io(path, "read", source))? {
-            FoundLine::End => return Ok(is_sure),
-            FoundLine::TooLong => return Ok(false),
-            FoundLine::Whole if lines.number() == 1 && !line.contains(&b'\t') => return Ok(false),
-            FoundLine::Whole => {}
+    let (mut line, mut is_sure, mut bytes) = (Vec::new(), false, 0);
+    while bytes < MOST_BYTES {
+        match lines.next(&mut line) {
+            Ok(FoundLine::Whole) => bytes += line.len(),
+            Ok(FoundLine::TooLong) => return Ok(false),
+            // What cannot be read is told when its rows are.
+            Ok(FoundLine::End) | Err(_) => break,
         }
-        is_sure |= lines.number() == 1 && are_quoted(&line);
+        if memchr::memchr(b'"', &line).is_none() {
+            continue;
+        }
         for field in line.split(|&byte| byte == b'\t').filter(|field| field.starts_with(b"\"")) {
-            let Some(inner) = field[1..].strip_suffix(b"\"") else { return Ok(false) };
-            let runs: Vec<usize> = inner.split(|&byte| byte != b'"').map(<[u8]>::len).filter(|&n| n > 0).collect();
-            if runs.iter().any(|run| run % 2 == 1) {
-                return Ok(false);
-            }
-            is_sure |= !runs.is_empty() || inner.contains(&b',');
+            let Some(inside) = quoted(field) else { return Ok(false) };
+            is_sure |= inside.contains(&b'"') || inside.contains(&b',');
         }
     }
+    Ok(is_sure)
+}
+
+/// Returns what is between the quotes of a field, if it begins and ends with one and those inside are doubled.
+fn quoted(field: &[u8]) -> Option<&[u8]> {
+    let inside = field.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let mut runs = inside.split(|&byte| byte != b'"').map(<[u8]>::len);
+    runs.all(|run| run % 2 == 0).then_some(inside)
 }
 
 /// Returns whether all names of a header are quoted.

@@ -7,11 +7,11 @@ use anyhow::{Result, ensure};
 use clickvec::model::Side;
 use clickvec_tables::files;
 use clickvec_tables::shown::listed;
-use clickvec_tables::table::{Next, Options, Record, RowFault, Table, Width, is_parquet};
+use clickvec_tables::table::{Header, Next, Options, Record, RowFault, Table, Width, header, is_parquet};
 
 use super::{Args, Format};
 use crate::console;
-use clickvec_tools::header::{self, Header};
+use clickvec_tools::header::refuse_array;
 use clickvec_tools::inputs::Lines;
 
 /// The bytes of the first line that say whether a file is a table.
@@ -56,26 +56,29 @@ impl Texts {
         if !is_parquet(&files::first_bytes::<4>(&args.texts)?) {
             let mut reader = files::open(&args.texts)?;
             let first = first_line(&mut reader, &args.texts)?;
-            header::refuse_array(&first, &args.texts)?;
+            refuse_array(&first, &args.texts)?;
             if first.is_empty() && args.texts != Path::new("-") {
                 console::note(format_args!("warning: {}: empty, so no vector is written", console::path(&args.texts)));
             }
-            let header = std::str::from_utf8(&first).ok().and_then(header::parse);
+            let header = std::str::from_utf8(&first).ok().and_then(|first| header(&args.texts, first));
             if let (Some(header), false) = (&header, is_named) {
                 say_table(header, args)?;
             }
-            let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(first).chain(reader));
+            let reader: Box<dyn BufRead + Send> = Box::new(Cursor::new(first.clone()).chain(reader));
             if header.is_none() && !is_named {
+                if first.trim_ascii().contains(&b'\t') {
+                    let path = console::input(&args.texts);
+                    console::note(format_args!("{path}: each line is a text, with its tabs; a table needs a header"));
+                }
                 return Ok(Texts::Lines(Lines::read(reader, &args.texts)));
             }
             // Formats without ids have a vector for each row, in the same order.
-            has_id = args.format() == Format::Jsonl
-                && header.is_some_and(|header| header.names.iter().any(|name| name.eq_ignore_ascii_case(ID)));
+            has_id = args.format() == Format::Jsonl && header.is_some_and(|header| header.has(ID));
             source = Some(reader);
         }
         let options = Options { width: Width::Header, ..Options::default() };
         let mut table = match source {
-            Some(source) => Table::read(&args.texts, source, &options)?,
+            Some(source) => Table::reopen(&args.texts, source, &options)?,
             None => Table::open(&args.texts, &options)?,
         };
         let text = table.require(args.text_column.as_deref().unwrap_or(usual_column(args)));
@@ -148,7 +151,7 @@ fn say_table(header: &Header, args: &Args) -> Result<()> {
     );
     // If the column is missing, an error names the options.
     let usual = usual_column(args);
-    if header.names.iter().any(|name| name.eq_ignore_ascii_case(usual)) {
+    if header.has(usual) {
         console::note(format_args!(
             "{path}: a table with {names}; texts come from its column `{usual}`, and `--lines` takes every line as a text"
         ));

@@ -7,12 +7,13 @@ use clickvec::explain::KeywordOptions;
 use clickvec::internals::text::words;
 use clickvec::model::Side;
 use clickvec_tables::shown::listed;
+use clickvec_tables::table::{Header, header};
 
 use super::models::NamedModel;
 use super::printer::{Form, Printer};
 use crate::console;
 use crate::numbers::{at_least_one, choice};
-use clickvec_tools::header::{self, Header};
+use clickvec_tools::header::refuse_array;
 use clickvec_tools::inputs;
 
 /// The number of names of a header that a message shows.
@@ -52,11 +53,11 @@ impl ModelAndTexts {
         let mut texts = typed.to_vec();
         if let Some(file) = &self.file {
             let lines = lines(file)?;
-            header::refuse_array(lines[0].as_bytes(), file)?;
+            refuse_array(lines[0].as_bytes(), file)?;
             // Its header would be explained like a text that the user typed, and so would ids and counts.
             let is_table =
                 |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
-            if let Some(header) = header::parse(&lines[0]).filter(is_table) {
+            if let Some(header) = header(file, &lines[0]).filter(is_table) {
                 bail!(
                     "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header, or \
                      give what is a text as an argument",
