@@ -1,13 +1,13 @@
 //! The test set: queries with judged titles.
 
-use std::collections::{HashMap, HashSet, TryReserveError};
+use std::collections::{BTreeMap, HashMap, HashSet, TryReserveError};
 use std::path::{Path, PathBuf};
 
 use super::Agreement;
 use clickvec_tables::memory::NoRoom;
 use clickvec_tables::shown::{line_or_row, shortened};
 use clickvec_tables::table::{Field, MAX_GRADE, Record, RowFault, Table, parse_grade, says_grade};
-use clickvec_tables::{Result, decoded};
+use clickvec_tables::{Result, decoded, null_text};
 
 /// A test set: queries with their judged titles, in the order of first appearance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct Judgments {
     pub headers: u64,
     /// The number of rows that were left out because they have no grade, as a sheet has that is not filled yet.
     pub ungraded: u64,
+    /// The number of rows that were left out because their query or title means nothing, such as `null`, by what it says.
+    pub null_texts: BTreeMap<&'static str, u64>,
     /// The number of texts whose HTML entities were decoded.
     pub with_entities: u64,
 }
@@ -90,6 +92,10 @@ pub(super) fn read_judged(mut table: Table, field: &str) -> Result<Judgments> {
         let with_entities = &mut builder.judgments.with_entities;
         let query = decoded(get(query), with_entities);
         let title = decoded(title.text(&record, &mut joined), with_entities);
+        if let Some(null) = null_text(&query).or_else(|| null_text(&title)) {
+            *builder.judgments.null_texts.entry(null).or_default() += 1;
+            continue;
+        }
         builder.push(JudgedRow {
             line: record.line,
             query: &query,
@@ -294,6 +300,8 @@ pub(super) fn grade(field: &str) -> Result<u8, RowFault> {
     parse_grade(field, MAX_GRADE).ok_or_else(|| {
         let found = if field.trim().is_empty() {
             "nothing; fill it in, or take the row out".to_owned()
+        } else if field.trim().parse::<f64>().is_ok_and(|grade| grade.fract() != 0.0) {
+            format!("`{}`; scale fractions and round them first, such as 0.75 of 1 to 3 of 4", shortened(field))
         } else {
             format!("`{}`; see docs/reference/tables.md", shortened(field))
         };

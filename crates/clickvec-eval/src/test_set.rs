@@ -508,7 +508,8 @@ fn read_texts(titles: &Titles, field: &str, texts: &mut HashMap<&str, Text>, set
             if wanted.text.is_some() {
                 return Err(repeated_id(&path, id, wanted.line, line));
             }
-            *wanted = Text { text: Some(text.to_owned()), line };
+            // Like a title that is not there.
+            *wanted = Text { text: found.null.is_none().then(|| text.to_owned()), line };
             set.untitled += u64::from(found.untitled);
             set.judgments.with_entities += u64::from(found.with_entities);
         }

@@ -134,6 +134,8 @@ pub struct SideTable {
     pub headers: u64,
     /// Rows without an id or a text, which say nothing.
     pub empty: u64,
+    /// The texts of these rows that mean nothing, such as `null`, with their numbers.
+    pub null_texts: BTreeMap<&'static str, u64>,
     /// Rows with the id of an earlier row, which is the one that counts.
     pub repeated: u64,
     /// Repeated rows with a different text.
@@ -151,6 +153,7 @@ impl SideTable {
             first_broken: Vec::new(),
             headers: 0,
             empty: 0,
+            null_texts: BTreeMap::new(),
             repeated: 0,
             contradicting: 0,
             with_entities: 0,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clickvec_report::page;
 use clickvec_report::report::{Cell, Column, Report as Shown, Table};
-use clickvec_tables::shown::{agreeing, count, counted, duration, printable, rate, shortened};
+use clickvec_tables::shown::{agreeing, count, counted, duration, named_counts, printable, rate, shortened};
 use maud::html;
 
 use crate::columns::Role;
@@ -256,7 +256,9 @@ fn faults_of_side_table(table: &SideTable) -> Vec<String> {
         faults.push(format!("{}: {}", table.path, counted(table.headers, "repeated header")));
     }
     if table.empty > 0 {
-        faults.push(format!("{}: {} without an id or a text", table.path, counted(table.empty, "row")));
+        let nulls = &table.null_texts;
+        let named = if nulls.is_empty() { String::new() } else { format!(" ({})", named_counts(nulls)) };
+        faults.push(format!("{}: {} without an id or a text{named}", table.path, counted(table.empty, "row")));
     }
     if table.repeated > 0 {
         let (rows, other) = (counted(table.repeated, "row"), count(table.contradicting));
@@ -329,9 +331,8 @@ fn left_out(report: &Report) -> Vec<(String, String)> {
     let named = |name: String, rows: &u64| format!("{name} {}", count(*rows));
     let events: Vec<_> =
         report.other_event_names.iter().map(|(name, n)| named(format!("`{}`", shortened(name)), n)).collect();
-    let nulls: Vec<_> = report.null_texts.iter().map(|(null, n)| named(format!("`{null}`"), n)).collect();
     let event = &format!("event unknown to the preset{}", listed(&events));
-    let null = &format!("query or title that means nothing{}", listed(&nulls));
+    let null = &format!("query or title that means nothing: {}", named_counts(&report.null_texts));
     let rows = [
         ("shown, not clicked", left.not_clicked),
         ("repeated header", left.headers),

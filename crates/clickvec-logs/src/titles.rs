@@ -48,6 +48,9 @@ impl TitleTexts {
             };
             titles.table.rows += 1;
             titles.table.with_entities += u64::from(found.with_entities);
+            if let Some(null) = found.null {
+                *titles.table.null_texts.entry(null).or_default() += 1;
+            }
             text::clean(text, false, &mut title);
             if title.is_empty() {
                 titles.table.empty += 1;

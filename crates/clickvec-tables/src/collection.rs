@@ -1,5 +1,6 @@
 //! Reading the collection to search, in any form.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::memory::reserve;
@@ -29,6 +30,8 @@ pub struct TitleFile {
     pub untitled: u64,
     /// The number of texts in which HTML entities were decoded.
     pub with_entities: u64,
+    /// The number of titles that mean nothing, such as `null`, by what they say. They are read as empty.
+    pub null_texts: BTreeMap<&'static str, u64>,
 }
 
 /// The figures of a collection.
@@ -44,6 +47,8 @@ pub struct TitlesSummary {
     pub untitled: u64,
     /// The number of texts in which HTML entities were decoded.
     pub with_entities: u64,
+    /// The number of titles that mean nothing, such as `null`, by what they say. They are read as empty.
+    pub null_texts: BTreeMap<&'static str, u64>,
 }
 
 /// Reads the titles of a collection in any format: a table with the columns `id` and `field` (usually [`crate::titles::TITLE`]), or a BEIR
@@ -92,8 +97,8 @@ fn collected(reader: TitleReader) -> Result<TitleFile> {
         titles.push(title);
         Ok(())
     };
-    let TitlesSummary { path, skipped, untitled, with_entities, .. } = each_of(reader, push)?;
-    Ok(TitleFile { path, titles, skipped, untitled, with_entities })
+    let TitlesSummary { path, skipped, untitled, with_entities, null_texts, .. } = each_of(reader, push)?;
+    Ok(TitleFile { path, titles, skipped, untitled, with_entities, null_texts })
 }
 
 fn each_of<E: From<Error>>(
@@ -117,6 +122,9 @@ fn each_of<E: From<Error>>(
         read.titles += 1;
         read.untitled += u64::from(found.untitled);
         read.with_entities += u64::from(found.with_entities);
+        if let Some(null) = found.null {
+            *read.null_texts.entry(null).or_default() += 1;
+        }
         let title = Title { id: id.to_owned(), title: title.to_owned() };
         let values: Vec<_> = reader.stored().collect();
         let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
@@ -184,6 +192,18 @@ mod tests {
         let corpus = b"{\"_id\":\"7\",\"title\":\"A\",\"text\":\"b\"}\n{\"_id\":\"8\",\"text\":\"c\"}\n";
         let joined = read(corpus, "title+text").unwrap();
         assert_eq!((&joined.titles[..], joined.untitled), (&[title("7", "A b"), title("8", "c")][..], 0));
+    }
+
+    #[test]
+    fn a_title_that_means_nothing_is_empty() {
+        let bytes = b"id\ttitle\tbrand\n1\tNULL\tAcme\n2\t(not set)\t\\N\n3\tNone of these\tnan\n4\tnull\tBolt\n";
+        let TitleFile { titles, null_texts, .. } = read(bytes, "title").unwrap();
+        assert_eq!(titles, [title("1", ""), title("2", ""), title("3", "None of these"), title("4", "")]);
+        assert_eq!(null_texts.into_iter().collect::<Vec<_>>(), [("(not set)", 1), ("null", 2)]);
+        let joined = read(bytes, "title+brand").unwrap().titles;
+        assert_eq!(joined, [title("1", "Acme"), title("2", ""), title("3", "None of these"), title("4", "Bolt")]);
+        let corpus = read(b"{\"_id\":\"7\",\"title\":\"NULL\",\"text\":\"blue\"}", "title").unwrap();
+        assert_eq!((&corpus.titles[..], corpus.untitled), (&[title("7", "blue")][..], 1));
     }
 
     #[test]

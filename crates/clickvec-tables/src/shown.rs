@@ -1,6 +1,7 @@
 //! How messages show text from outside: short, and without characters that control a terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -43,6 +44,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// long.
 pub fn shortened(text: &str) -> String {
     cut(text, FIELD_CHARACTERS)
+}
+
+/// Returns names with their numbers: `` `nan` 1, `null` 2 ``.
+pub fn named_counts(names: &BTreeMap<&str, u64>) -> String {
+    names.iter().map(|(name, number)| format!("`{name}` {}", count(*number))).collect::<Vec<_>>().join(", ")
 }
 
 /// A fault as text, made [`printable`].

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::shown::{is_in_memory, line_or_row, shortened};
 use crate::table::{Field, Next, Options, Record, RowFault, Table, field_names, shown_names};
-use crate::text::decode_entities;
+use crate::text::{decode_entities, null_text};
 use crate::{Error, ErrorKind, Result};
 
 /// The column of ids, unless another is named.
@@ -94,6 +94,8 @@ pub struct FoundTitle<'a> {
     pub untitled: bool,
     /// Whether HTML entities in the text were decoded.
     pub with_entities: bool,
+    /// What stands in the place of a title, such as `null`. The text is empty then.
+    pub null: Option<&'static str>,
     /// Whether the row is left out because it has no id or no text, which says nothing of the rest of the table.
     pub lacking: bool,
 }
@@ -159,7 +161,8 @@ impl TitleReader {
         };
         let line = self.record.line;
         let left_out = |fault, lacking| {
-            Ok(Some(FoundTitle { line, title: Err(fault), untitled: false, with_entities: false, lacking }))
+            let title = Err(fault);
+            Ok(Some(FoundTitle { line, title, untitled: false, with_entities: false, null: None, lacking }))
         };
         if let Some(fault) = fault {
             return left_out(fault, false);
@@ -172,21 +175,24 @@ impl TitleReader {
         }
         let text = self.text.text(&self.record, &mut self.joined);
         let replacement = self.replacement.and_then(|column| self.record.get(column));
-        let untitled = self.replacement.is_some() && text.trim().is_empty();
+        let is_missing = text.trim().is_empty() || null_text(text).is_some();
+        let untitled = self.replacement.is_some() && is_missing;
         let text = if untitled { replacement.unwrap_or_default() } else { text };
         if self.table.object().is_some() && !self.text.is_in(&self.record) && replacement.is_none() {
             return left_out(RowFault::expected("no text", "a text", "nothing"), true);
         }
         let decoded = decode_entities(text);
         let with_entities = matches!(decoded, Cow::Owned(_));
+        let null = null_text(&decoded);
         let text = match (plain(&decoded), &decoded) {
+            _ if null.is_some() => "",
             (Cow::Borrowed(_), Cow::Borrowed(_)) => text,
             (changed, _) => {
                 self.plain = changed.into_owned();
                 &self.plain
             }
         };
-        Ok(Some(FoundTitle { line, title: Ok((id, text)), untitled, with_entities, lacking: false }))
+        Ok(Some(FoundTitle { line, title: Ok((id, text)), untitled, with_entities, null, lacking: false }))
     }
 
     /// Returns the values of the stored columns in the current row.

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use clickvec::tables::{self, RowFault, Skipped, TitleFile, Titles, TitlesSummary};
 use clickvec_eval::{Judgments, ReadCorpus, TestSetFiles};
 use clickvec_tables::files;
-use clickvec_tables::shown::{NOT_UTF_8, UTF_16, agreeing, count, counted, is_in_memory, shown_at, shown_input};
+use clickvec_tables::shown::{
+    NOT_UTF_8, UTF_16, agreeing, count, counted, is_in_memory, named_counts, shown_at, shown_input,
+};
 use clickvec_tables::table::{MAX_LINE_BYTES, is_utf16};
 use clickvec_tables::{Error, ErrorKind, FoundLine, Lines as BoundedLines, Result};
 
@@ -32,10 +34,11 @@ pub fn judgments(path: &Path, field: &str, watch: &dyn Watcher) -> Result<Judgme
 ///
 /// Those of reading it; most of it is broken.
 pub fn titles(titles: impl Into<Titles>, field: &str, watch: &dyn Watcher) -> Result<Vec<tables::Title>> {
-    let TitleFile { path, titles, skipped, untitled, with_entities } = tables::read_titles(titles, field)?;
-    let read = TitlesSummary { path, titles: titles.len() as u64, skipped, untitled, with_entities };
-    note_titles(&read, watch)?;
-    Ok(titles)
+    let TitleFile { path, titles: all, skipped, untitled, with_entities, null_texts } =
+        tables::read_titles(titles, field)?;
+    let titles = all.len() as u64;
+    note_titles(&TitlesSummary { path, titles, skipped, untitled, with_entities, null_texts }, watch)?;
+    Ok(all)
 }
 
 /// Passes on the titles of a collection one by one, with the texts of the column `field` and the values of the columns `stored`.
@@ -56,7 +59,7 @@ pub fn each_document(
 
 /// Notes what was left out of a table of titles, and what was decoded; too much left out, or no titles, are an error.
 fn note_titles(read: &TitlesSummary, watch: &dyn Watcher) -> Result<()> {
-    let TitlesSummary { path, titles, skipped, untitled, with_entities } = read;
+    let TitlesSummary { path, titles, skipped, untitled, with_entities, null_texts } = read;
     note_skipped(path, skipped, watch);
     if *titles == 0 {
         let error = Error::expected(ErrorKind::Empty, "titles below the header", "none");
@@ -65,6 +68,10 @@ fn note_titles(read: &TitlesSummary, watch: &dyn Watcher) -> Result<()> {
     refuse_mostly_broken(path, "titles", *titles, skipped.count)?;
     note_untitled(path, *untitled, watch);
     test_set::note_entities(path, *with_entities, watch);
+    if !null_texts.is_empty() {
+        let titles = counted(null_texts.values().sum(), "title");
+        watch.warn(format!("{}: {titles} read as empty: {}", shown_input(path), named_counts(null_texts)));
+    }
     Ok(())
 }
 

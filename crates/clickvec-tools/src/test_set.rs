@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clickvec_eval::{self as eval, Form, Ids, JudgedQuery, Overlap, TestSet, TestSetFiles};
-use clickvec_tables::shown::{count, counted, first_of, printable, shown_input};
+use clickvec_tables::shown::{count, counted, first_of, named_counts, printable, shown_input};
 use clickvec_tables::{Error, ErrorKind, Result, files};
 
 use crate::Watcher;
@@ -51,6 +51,11 @@ pub fn note(files: &TestSetFiles<'_>, set: &TestSet, watch: &dyn Watcher) {
     if set.judgments.ungraded > 0 {
         let ungraded = counted(set.judgments.ungraded, "row");
         watch.warn(format!("{path}: left out {ungraded} without a grade"));
+    }
+    let nulls = &set.judgments.null_texts;
+    if !nulls.is_empty() {
+        let rows = counted(nulls.values().sum(), "row");
+        watch.warn(format!("{path}: left out {rows} whose query or title means nothing: {}", named_counts(nulls)));
     }
     note_ids(watch, files.judged, "left out", &set.queries_without_text, "judged query", "without a text");
     note_ids(watch, files.judged, "left out", &set.titles_without_text, "judged title", "without a text");

@@ -93,6 +93,8 @@ fn what_is_wrong_with_them_is_told() {
     index("none.csv", &[]).code(2).says("none.csv: expected titles");
     folder.write("some.csv", "id,title\n1,red hammer\n,lost\n2,blue ladder\n3\n");
     index("some.csv", &[]).code(0).says("some.csv: skipped 2 broken lines:").says("some.csv:3: expected an id");
+    folder.write("nulls.csv", "id,title\n1,red hammer\n2,NULL\n3,nan\n4,null\n");
+    index("nulls.csv", &[]).code(0).says("nulls.csv: 3 titles read as empty: `nan` 1, `null` 2");
     folder.write("most.csv", "id,title\n1,red hammer\n2\n3\n");
     index("most.csv", &[]).code(2).says("most.csv: expected a table of titles, found 2 broken lines of 3");
     folder.write("most.tsv", "id\ttitle\n1\tred hammer\n2\n3\n");

@@ -189,6 +189,17 @@ fn trec_qrels_get_their_texts() {
 }
 
 #[test]
+fn judged_rows_that_mean_nothing_are_left_out_and_counted() {
+    let table = "query\ttitle\tgrade\nNULL\tLamp\t1\nlamp\tnan\t2\nlamp\tLamp\t3\nlamp\tNull Lamp\t0\n";
+    let set = Data::new(&[("judged.tsv", table)]).read("judged.tsv", None, None, "title").unwrap();
+    assert_eq!((set.judgments.queries.len(), set.judgments.queries[0].titles.len()), (1, 2));
+    assert_eq!(set.judgments.null_texts.into_iter().collect::<Vec<_>>(), [("nan", 1), ("null", 1)]);
+    let data = Data::trec("q1 0 d1 2\nq1 0 d2 0\n");
+    data.write("titles.tsv", "id\ttitle\nd1\t(not set)\nd2\tA sofa\n");
+    assert_eq!(data.read_trec().unwrap().titles_without_text, ids(1, &["d1"]));
+}
+
+#[test]
 fn what_has_no_text_is_left_out_and_counted() {
     let data = Data::trec("q1 0 d1 2\nq1 0 d8 1\nü2 0 d9 1\nü2 0 d8 0\nq7 0 d1 1\nq8 0 d7 1\nq1 0 d2 0\n");
     let set = data.read_trec().unwrap();
@@ -359,7 +370,7 @@ fn a_fault_of_a_document_names_the_pair() {
     for (document, expected) in [
         (
             r#"[{"query":"a","ratings":[{"docId":"A","rating":"0.7"}]}]"#,
-            "found `0.7`; see docs/reference/tables.md (query `a`, id `A`)",
+            "found `0.7`; scale fractions and round them first, such as 0.75 of 1 to 3 of 4 (query `a`, id `A`)",
         ),
         (r#"[{"query":"a","ratings":[{"rating":"1"}]}]"#, "expected a text or a number as `docId`"),
         (r#"{"judgmentRatings":[{"query":"a"}]}"#, "expected a list of ratings, found none for the query `a`"),

@@ -2,7 +2,7 @@
 
 use super::{Record, Table};
 use crate::shown::shortened;
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, null_text};
 
 /// The character between the names of joined columns.
 const JOINS: char = '+';
@@ -69,7 +69,7 @@ impl Field {
         if let [column] = self.columns[..] { record.get(column) } else { None }
     }
 
-    /// Returns the text in a row: the columns that are not empty, with a blank between two. `joined` is working memory.
+    /// Returns the text in a row: the columns that have a text, with a blank between two. `joined` is working memory.
     #[inline]
     pub fn text<'a>(&self, record: &'a Record, joined: &'a mut String) -> &'a str {
         if let [column] = self.columns[..] {
@@ -77,7 +77,7 @@ impl Field {
         }
         joined.clear();
         for text in self.columns.iter().filter_map(|&column| record.get(column)) {
-            if !text.trim().is_empty() {
+            if !text.trim().is_empty() && null_text(text).is_none() {
                 if !joined.is_empty() {
                     joined.push(' ');
                 }

@@ -19,7 +19,7 @@ use crate::text::{Dictionary, Interner, JOINT, Trigram, WordBuffer, WordHash, Wo
 use clickvec_tables::Result;
 use clickvec_tables::memory::{NoRoom, bytes_of};
 use clickvec_tables::titles::TitleReader;
-use clickvec_tables::{Error, ErrorKind, null_text};
+use clickvec_tables::{Error, ErrorKind};
 
 /// The help of errors about a table.
 const SEE_TABLES: &str = "see docs/reference/tables.md";
@@ -190,7 +190,7 @@ impl Building<'_> {
         let (hash, trigrams) = self.read_text(1, title_text)?;
         let title = &self.texts[1];
         let words = title.len() as u32;
-        if words == 0 || null_text(title_text).is_some() {
+        if words == 0 {
             self.statistics.titles.without_words += 1;
             return Ok(());
         }
