@@ -78,9 +78,9 @@ pub(crate) fn option<T, E: Display>(
     name: &str,
     parse: impl Fn(&str) -> Result<T, E>,
 ) -> PyResult<Option<T>> {
-    let Some(given) = options.get_item(name)? else { return Ok(None) };
-    let given: String = given.extract()?;
-    parse(&given).map(Some).map_err(|expected| error::invalid(format!("{name}: {expected}, found `{given}`")))
+    let Some(value) = options.get_item(name)? else { return Ok(None) };
+    let value: String = value.extract()?;
+    parse(&value).map(Some).map_err(|expected| error::invalid(format!("{name}: {expected}, found `{value}`")))
 }
 
 fn text(text: &str) -> Result<String, String> {

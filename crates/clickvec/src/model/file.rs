@@ -44,7 +44,7 @@ impl Model {
         let towers: Vec<Arc<dyn Encoder>> = towers.into_iter().map(Arc::from).collect();
         let trigrams = triples(&dictionary);
         let fingerprint = fingerprint(&model_entries(&trigrams, &dictionary, &towers), &training);
-        let dictionary = Arc::new(dictionary.of_texts(training.config.text));
+        let dictionary = Arc::new(dictionary.with_texts(training.config.text));
         Model { dictionary, towers, training, fingerprint }
     }
 
@@ -181,6 +181,6 @@ fn parse(file: &TensorFile<'_>, wanted: usize) -> Result<Model, clickvec_tables:
     if found != header.fingerprint {
         return Err(damaged::fingerprint(&header.fingerprint, &found));
     }
-    let dictionary = Arc::new(dictionary.of_texts(config.text));
+    let dictionary = Arc::new(dictionary.with_texts(config.text));
     Ok(Model { dictionary, towers, training: header.training, fingerprint: found })
 }

@@ -188,7 +188,7 @@ impl Dictionary {
     }
 
     /// This dictionary for texts that become words in this way.
-    pub(crate) fn of_texts(self, text: TextConfig) -> Dictionary {
+    pub(crate) fn with_texts(self, text: TextConfig) -> Dictionary {
         Dictionary { text, ..self }
     }
 
