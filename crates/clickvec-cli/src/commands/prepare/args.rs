@@ -24,9 +24,9 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "FILE")]
     pub(super) output: PathBuf,
 
-    /// The format of the logs: tsv (fields between tabs, nothing quoted), csv, json (one object a line) or parquet (in a program built
-    /// with it). `csv:;` or `csv:tab` sets the separator of fields [default: recognised by the name and the first bytes; a comma, or a
-    /// semicolon if the header has only those].
+    /// The format of the logs: tsv (fields between tabs, nothing quoted), csv, json (one object a line) or parquet. `csv:;` or
+    /// `csv:tab` sets the separator of fields [default: recognised by the name and the first bytes; a comma, or a semicolon if the
+    /// header has only those].
     #[arg(long, value_name = "FORMAT", value_parser = options::form, help_heading = "Form of the logs", hide_short_help = true)]
     format: Option<Form>,
 
