@@ -321,7 +321,7 @@ fn what_cannot_be_searched_is_said() {
     refused(&["--full", "--titles=titles.tsv", "--measures=map,map"], "expected each metric once, found `map` again");
     refused(
         &["--full=50", "--titles=titles.tsv", "--measures=recall@100"],
-        "expected lists of at least 100 titles for `recall@100`, found 50; use `--full=100`",
+        "expected lists of at least 100 titles for `recall@100`, found 50; set `--full` to 100",
     );
     folder.write("others.tsv", "id\ttitle\n1\tnothing of it\n");
     refused(&["--full", "--titles=others.tsv"], "found none; is this the collection that was judged?");
