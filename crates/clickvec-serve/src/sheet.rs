@@ -310,8 +310,11 @@ fn read_rows(
         if table.names().iter().map(String::as_str).eq(COLUMNS) {
             return Ok(table);
         }
+        // A header with queries belongs to another table, which stays as it is; without one, the first row is taken for the header.
+        let is_other = table.names().iter().any(|name| name == COLUMNS[0]);
+        let kind = if is_other { ErrorKind::Mismatch } else { ErrorKind::Malformed };
         let expected = format!("the columns {} and no other", COLUMNS.join(", "));
-        Err(Error::expected(ErrorKind::Malformed, expected, shown_names(table.names())).at_line(path, 1))
+        Err(Error::expected(kind, expected, shown_names(table.names())).at_line(path, 1))
     });
     let mut table = match table {
         Ok(table) => table,
