@@ -137,7 +137,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
     let told = run(update).code(0);
-    let told = told.says("5 titles that `--titles` lacks (`later0`, `later1`, `later2`, …): deleted");
+    let told = told.says("5 titles that priced.tsv lacks (`later0`, `later1`, `later2`, …): deleted");
     told.prints("titles        0 added to the index, 0 replaced, 5 deleted");
     assert_eq!(all(), listed);
 }
