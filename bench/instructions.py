@@ -47,8 +47,7 @@ def fail(message):
 
 
 def build():
-    # With --workspace, all crates have the features that the tests were built with.
-    subprocess.run("cargo build --release --locked --workspace --bin kernels".split(), cwd=BENCH, check=True)
+    subprocess.run("cargo build --release --locked --no-default-features --bin kernels".split(), cwd=BENCH, check=True)
     metadata = subprocess.run(
         "cargo metadata --format-version 1 --no-deps --locked".split(), cwd=BENCH, check=True, stdout=subprocess.PIPE
     )
