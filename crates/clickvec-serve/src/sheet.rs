@@ -134,10 +134,13 @@ impl Sheet {
         let size = file.metadata().map_err(failed)?.len();
         let (mut read, mut damage) = (Vec::new(), None);
         if size > 0 {
+            // Part of a header is no header of another table.
+            let is_part = end_of_lines(&file).map_err(failed)? == 0;
             let (lines, is_cut) = complete_lines(file.try_clone().map_err(failed)?).map_err(failed)?;
             damage = is_cut.then(|| "a last line without its end".to_owned());
             read = read_rows(lines, &path, |error| {
-                if !self.mends || error.kind() != ErrorKind::Malformed {
+                let is_damage = error.kind() == ErrorKind::Malformed || is_part && error.kind() == ErrorKind::Mismatch;
+                if !(self.mends && is_damage) {
                     return Err(error.help(HELP));
                 }
                 damage.get_or_insert_with(|| error.to_string());
