@@ -49,7 +49,7 @@ def inspect(*files: Path, progress: bool | Callable[[dict[str, Any]], object] | 
 
     >>> found = inspect("testdata/shop/titles.tsv")[0]
     >>> found.kind, found.is_well, found.facts["rows"]
-    ('titles', True, 1088)
+    ('titles', True, 168)
     """
     with _progress.Watch(progress) as watch:
         found = _clickvec.inspect([os.fspath(file) for file in files], watch)
