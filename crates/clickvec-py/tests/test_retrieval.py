@@ -71,6 +71,33 @@ def test_ir_datasets(titles):
     assert ir_datasets.load("vaswani").has_qrels()
 
 
+def test_ir_datasets_log(titles):
+    pytest.importorskip("ir_datasets")
+    from ir_datasets import Dataset
+    from ir_datasets.datasets.tripclick import LogItem, TripClickPartialDoc, TripClickQlog
+    from ir_datasets.formats import BaseDocs, BaseQlogs
+
+    from clickvec.ir_datasets import read
+
+    shown = tuple(LogItem(id, place in (1, 3)) for place, (id, _) in enumerate(titles[:5]))
+
+    class Docs(BaseDocs):
+        def docs_iter(self):
+            return (TripClickPartialDoc(id, title, "") for id, title in titles)
+
+        def docs_cls(self):
+            return TripClickPartialDoc
+
+    class Log(BaseQlogs):
+        def qlogs_iter(self):
+            yield TripClickQlog("s", "q", "oak shelf", "Oak Shelf", None, (*shown, LogItem("not a title", True)))
+            yield TripClickQlog("s", "none", "", "", None, shown)
+
+    data = read(Dataset(Docs(), Log()))
+    assert data.clicks == [("oak shelf", titles[1][1], 1.0), ("oak shelf", titles[3][1], 1.0)]
+    assert data.titles == titles and data.judged == []
+
+
 def test_mteb(model, titles, tmp_path):
     mteb = pytest.importorskip("mteb")
     from datasets import Dataset
