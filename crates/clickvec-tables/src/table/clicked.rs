@@ -12,7 +12,7 @@ pub const FIRST_ROWS: usize = 10_000;
 const MOST_GRADE: f64 = 10.0;
 
 /// The words for a click, in small letters without what separates words, besides 1.
-const YES: [&str; 19] = [
+const YES: [&str; 23] = [
     "true",
     "yes",
     "y",
@@ -25,6 +25,10 @@ const YES: [&str; 19] = [
     "si",
     "sí",
     "verdadero",
+    "sim",
+    "да",
+    "是",
+    "x",
     "click",
     "clicked",
     "clicks",
@@ -34,7 +38,7 @@ const YES: [&str; 19] = [
     "productclick",
 ];
 /// The words for a title that was shown and not clicked, besides 0.
-const NO: [&str; 23] = [
+const NO: [&str; 26] = [
     "false",
     "no",
     "n",
@@ -45,6 +49,9 @@ const NO: [&str; 23] = [
     "faux",
     "non",
     "falso",
+    "não",
+    "нет",
+    "否",
     "view",
     "viewed",
     "impression",
@@ -60,7 +67,7 @@ const NO: [&str; 23] = [
     "viewsearchresults",
 ];
 /// The first of [`YES`] and of [`NO`] that are events.
-const EVENTS: [usize; 2] = [12, 10];
+const EVENTS: [usize; 2] = [16, 13];
 
 /// Returns whether a field says that a title was clicked: 0 or 1, yes or no in some languages, or the name of an event.
 pub fn flag(field: &str) -> Option<bool> {
@@ -195,6 +202,10 @@ impl ClickColumns {
             if let Some(column) = saying(Says::Grade).find(|column| !is_logged || column.grades || column.flags) {
                 return Some(ClickColumn::Grade(&column.name));
             }
+            if let Some(column) = saying(Says::Score).find(|_| !is_logged) {
+                let why = "which may be a grade, and `grade` its name for `evaluate`, or another score";
+                return Some(ClickColumn::Unclear(&column.name, why));
+            }
         }
         let is_two = |column: &&Column| column.flags && (column.has_no || column.has_none);
         with_values().find(is_two).map(|column| ClickColumn::Unclear(&column.name, "which says only yes and no"))
@@ -281,13 +292,20 @@ mod tests {
             is(name, &["5", "0"], "Count");
             is(name, &["5", "many"], "Unclear");
         }
-        for name in ["freq", "n", "purchases", "impressions"] {
+        for name in ["freq", "n", "purchases", "impressions", "event_count", "Anzahl Klicks", "clicks_7d", "点击次数"]
+        {
             is(name, &["5", "0"], "Unclear");
+        }
+        for name in ["click_position", "clicked_at", "price", "words"] {
+            is(name, &["5", "7"], "");
         }
         for name in ["rating", "esci_label", "judgment_value", "Judge A"] {
             for values in [["4.5", ".5"], ["perfect", "bad"], ["99", "11"], ["-1", "2"], ["E", "I"], ["1", "0"]] {
                 is(name, &values, "Grade");
             }
+        }
+        for values in [["3", "0"], ["0.9", "0.1"], ["good", "bad"]] {
+            is("score", &values, "Unclear");
         }
     }
 
@@ -299,6 +317,8 @@ mod tests {
             ["ja", "nein"],
             ["oui", "non"],
             ["on", "off"],
+            ["да", "нет"],
+            ["x", ""],
             ["1", ""],
             ["", "0"],
             ["1", "NULL"],

@@ -82,7 +82,7 @@ pub const CLICKS: [&str; 13] = [
 ];
 
 /// Names of columns that may count clicks, or something else.
-const NUMBERS: [&str; 20] = [
+const NUMBERS: [&str; 31] = [
     "n",
     "cnt",
     "num",
@@ -103,7 +103,24 @@ const NUMBERS: [&str; 20] = [
     "addtocarts",
     "interactions",
     "occurrences",
+    "number",
+    "events",
+    "searches",
+    "search",
+    "visits",
+    "sessions",
+    "users",
+    "qty",
+    "quantity",
+    "impr",
+    "pageviews",
 ];
+/// What names of counts begin and end with.
+const COUNTS: [&str; 9] = ["count", "cnt", "total", "number", "num", "nb", "sum", "unique", "anzahl"];
+/// Words for a click, which names of other counts have.
+const CLICK_STEMS: [&str; 6] = ["click", "klick", "clic", "clk", "点击", "クリック"];
+/// What other names with a word for a click end with.
+const NO_COUNTS: [&str; 9] = ["id", "url", "time", "timestamp", "date", "at", "position", "rank", "rate"];
 
 /// Names of columns that say what a user did.
 const EVENTS: [&str; 9] = [
@@ -119,7 +136,7 @@ const EVENTS: [&str; 9] = [
 ];
 
 /// The usual names of a column of grades.
-pub const GRADES: [&str; 18] = [
+pub const GRADES: [&str; 19] = [
     "grade",
     "relevance",
     "relevancegrade",
@@ -138,7 +155,11 @@ pub const GRADES: [&str; 18] = [
     "relevancyscore",
     "escilabel",
     "gain",
+    "rel",
 ];
+
+/// Names of columns that may have grades, or other scores.
+const SCORES: [&str; 8] = ["score", "scores", "stars", "vote", "votes", "preference", "annotation", "annotations"];
 
 /// What a column says, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +174,8 @@ pub(super) enum Says {
     Event,
     /// How good a title is.
     Grade,
+    /// Perhaps that, or a score of another kind.
+    Score,
 }
 
 /// Returns what a column says, if its name tells.
@@ -162,11 +185,22 @@ pub(super) fn says(name: &str) -> Option<Says> {
     match () {
         () if says_clicked(name) => Some(Says::Clicked),
         () if is_in(&CLICKS) => Some(Says::Clicks),
-        () if is_in(&NUMBERS) => Some(Says::Number),
+        () if counts(&plain) => Some(Says::Number),
         () if is_in(&EVENTS) => Some(Says::Event),
         () if says_grade(name) => Some(Says::Grade),
+        () if is_in(&SCORES) => Some(Says::Score),
         () => None,
     }
+}
+
+/// Returns whether a name is that of what may be counts of clicks.
+fn counts(plain: &str) -> bool {
+    let begin = COUNTS.into_iter().find_map(|word| plain.strip_prefix(word)).unwrap_or(plain);
+    let bare = COUNTS.into_iter().find_map(|word| begin.strip_suffix(word)).unwrap_or(begin);
+    let is_number = |name: &str| NUMBERS.contains(&name);
+    let is_counted = bare.len() < plain.len() && (bare.is_empty() || is_number(bare) || is_number(&format!("{bare}s")));
+    let is_of_clicks = CLICK_STEMS.into_iter().any(|stem| plain.contains(stem));
+    is_number(plain) || is_counted || (is_of_clicks && !NO_COUNTS.into_iter().any(|end| plain.ends_with(end)))
 }
 
 /// Returns a name in small letters and without what separates words.

@@ -36,7 +36,8 @@ pub struct Click<'a> {
 pub(super) const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
 
 /// What to do with a column that may say what was clicked.
-const RENAME: &str = "if it says whether a title was clicked, call it `clicked`; if not, leave the column out";
+const RENAME: &str =
+    "if it says what was clicked, call it `clicked`; if it counts clicks, `count`; if neither, leave the column out";
 
 /// A reader of click logs. It skips and counts broken rows, because every large log has some.
 pub struct ClickReader {
@@ -100,13 +101,9 @@ impl ClickReader {
         let count = clicks.filter(|_| weighting.reads_counts());
         let clicked = table.names().iter().find(|name| says_clicked(name)).cloned();
         let clicked = clicked.map(|name| table.require(&name)).transpose()?;
-        // Else a title with grade 0 would be learnt as one that was clicked.
-        let is_counted = weight.is_some() || clicks.is_some() || clicked.is_some();
-        if let Some(grade) = table.names().iter().find(|name| !is_counted && says_grade(name)) {
-            let found = format!("judged titles: the column `{}`", shortened(grade.trim()));
-            let error = Error::expected(ErrorKind::Malformed, "clicks", found);
-            let help = "if these are clicks, rename it; see docs/reference/tables.md";
-            return Err(error.help(help).at(table.path()));
+        let is_counted = weight.is_some() || clicks.is_some();
+        if let Some(grade) = table.names().iter().find(|name| !is_counted && clicked.is_none() && says_grade(name)) {
+            return Err(judged(&table, grade));
         }
         let rare = table.column("rare")?;
         let others = clicked.is_none().then(|| {
@@ -133,6 +130,11 @@ impl ClickReader {
             skipped,
             not_clicked,
         })
+    }
+
+    /// Takes each row as a pair that a teacher scored: no other column says what was clicked.
+    pub(super) fn scored(self) -> ClickReader {
+        ClickReader { others: None, ..self }
     }
 
     /// Returns the next valid row; `None` at the end.
@@ -191,12 +193,18 @@ impl ClickReader {
         if !is_end && !others.is_complete() {
             return Ok(());
         }
-        // Whether there are grades was checked before.
-        if let Some(ClickColumn::Unclear(name, why)) = others.finding(true, true) {
-            return Err(unclear(self.table.path(), name, why).help(RENAME));
-        }
-        others.watch();
-        Ok(())
+        let is_counted = self.weight.is_some() || self.clicks.is_some();
+        let (name, why) = match others.finding(is_counted, false) {
+            None => {
+                others.watch();
+                return Ok(());
+            }
+            Some(ClickColumn::Grade(name)) => return Err(judged(&self.table, name)),
+            Some(ClickColumn::Flag(name)) => (name, "which seems to say what was clicked"),
+            Some(ClickColumn::Count(name)) => (name, "which seems to count clicks"),
+            Some(ClickColumn::Unclear(name, why)) => (name, why),
+        };
+        Err(unclear(self.table.path(), name, why).help(RENAME))
     }
 
     /// Returns the current row.
@@ -262,6 +270,13 @@ impl ClickReader {
         let worth = weight * count.or_else(clicks).unwrap_or(1.0);
         Ok((factor as f32, worth.min(f64::MAX)))
     }
+}
+
+/// Creates the error of a table that has grades, so that a title of grade 0 would be learnt as one that was clicked.
+fn judged(table: &Table, name: &str) -> Error {
+    let found = format!("judged titles: the column `{}`", shortened(name.trim()));
+    let help = "if these are clicks, rename it; see docs/reference/tables.md";
+    Error::expected(ErrorKind::Malformed, "clicks", found).help(help).at(table.path())
 }
 
 fn number(column: &'static str, field: &str) -> Result<f64, RowFault> {
@@ -361,6 +376,38 @@ mod tests {
         assert_eq!((clicked.line, rare.line), (5, 6));
         assert_eq!(clicked.reason.to_string(), "expected 0 or 1 in column `clicked`, found `maybe`");
         assert_eq!(rare.reason.to_string(), "expected 0 or 1 in column `rare`, found ``");
+    }
+
+    #[test]
+    fn a_column_that_may_say_what_was_clicked_is_not_passed_over() {
+        let refused = |path: &str, bytes: &'static [u8]| {
+            let table = Table::read(Path::new(path), Box::new(bytes), &Options::default()).unwrap();
+            let mut reader = ClickReader::from_table(table, TITLE, Weighting::Log).unwrap();
+            loop {
+                match reader.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("{path} is read"),
+                    Err(error) => break error.to_string(),
+                }
+            }
+        };
+        for (name, bytes) in [
+            ("action", &b"query\ttitle\taction\na\tb\tclick\na\tc\tview\n"[..]),
+            ("bought", b"query\ttitle\tbought\na\tb\t1\na\tc\t0\n"),
+            ("orders", b"query\ttitle\torders\na\tb\t3\na\tc\t0\n"),
+            ("score", b"query\ttitle\tscore\na\tb\t0.9\na\tc\t0.1\n"),
+        ] {
+            let error = refused("t.tsv", bytes);
+            assert!(error.contains(&format!("which column says what was clicked, found `{name}`")), "{error}");
+        }
+        for (name, expected) in
+            [("clicked", "e.clicked"), ("clicks", "e.clicks"), ("grade", "judged titles: the column `e.grade`")]
+        {
+            let row = |value: u8| format!("{{\"query\":\"a\",\"title\":\"b\",\"e\":{{\"{name}\":{value}}}}}\n");
+            let error = refused("t.jsonl", (row(1) + &row(0)).leak().as_bytes());
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(clicks(b"query\ttitle\tscore\tcount\na\tb\t0.9\t2\n", Weighting::Log).0.len(), 1);
     }
 
     #[test]

@@ -186,7 +186,8 @@ impl<'a> ClickSource<'a> {
             Origin::None => Ok(ControlFlow::Continue(Found::default())),
             Origin::Pairs(each, _) => each(on_pair),
             Origin::File(path) => {
-                let mut reader = ClickReader::open(path, field, weighting)?;
+                let reader = ClickReader::open(path, field, weighting)?;
+                let mut reader = if self.is_scored { reader.scored() } else { reader };
                 let weighted = reader.is_weighted();
                 while let Some((Click { query, title, weight, worth, rare, .. }, clicked)) = reader.next_row()? {
                     let worth = weighted.then_some(worth as f32);
