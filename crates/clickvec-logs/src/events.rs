@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::columns::Role;
 use crate::user::user;
-use clickvec_tables::table::{lookup, scalar};
+use clickvec_tables::null_text;
+use clickvec_tables::table::{lookup, no_text, scalar};
 
 const PRODUCTS: &str = "contexts_com_snowplowanalytics_snowplow_ecommerce_product_1";
 const ACTION: &str = "unstruct_event_com_snowplowanalytics_snowplow_ecommerce_snowplow_ecommerce_action_1";
@@ -44,6 +45,8 @@ pub struct Draft {
     pub event: Event,
     /// The fields.
     pub fields: Vec<(Role, String)>,
+    /// The role of a field that is no text, and what it is.
+    pub fault: Option<(Role, &'static str)>,
 }
 
 /// An action of UBI that counts as clicks, and as how many.
@@ -103,14 +106,25 @@ impl Extract {
 
 impl Draft {
     fn new(event: Event) -> Draft {
-        Draft { event, fields: Vec::new() }
+        Draft { event, fields: Vec::new(), fault: None }
     }
 
     fn with(mut self, role: Role, value: Option<&Value>) -> Draft {
-        if let Some(text) = value.and_then(scalar) {
+        self.set(role, value);
+        self
+    }
+
+    /// Sets the field of a role, and forgets what it was.
+    pub fn set(&mut self, role: Role, value: Option<&Value>) {
+        self.fields.retain(|(other, _)| *other != role);
+        self.fault = self.fault.filter(|(other, _)| *other != role);
+        let Some(value) = value else { return };
+        let is_flag = value.is_boolean() && matches!(role, Role::Query | Role::Title | Role::Item);
+        if let Some(found) = no_text(value).or(is_flag.then_some("true or false")) {
+            self.fault = self.fault.or(Some((role, found)));
+        } else if let Some(text) = scalar(value) {
             self.fields.push((role, text));
         }
-        self
     }
 
     fn text(mut self, role: Role, text: impl Into<String>) -> Draft {
@@ -136,7 +150,7 @@ fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
             .with(Role::User, user)
             .with(Role::Session, event.get("session_id"))
     };
-    let query = event.get("user_query").filter(|query| query.is_string() || query.is_number());
+    let query = event.get("user_query").filter(|query| !query.is_null());
     let Some(action) = event.get("action_name") else {
         if query.is_some() {
             rows.push_back(common(Draft::new(Event::Search)).with(Role::Query, query));
@@ -155,7 +169,7 @@ fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
     let position = lookup(event, "event_attributes.position.ordinal");
     rows.push_back(
         common(Draft::new(event_kind))
-            .with(Role::Query, query)
+            .with(Role::Query, own(query))
             .with(Role::Item, object("object_id").or_else(|| event.get("object_id")))
             .with(Role::Title, object("name").or_else(|| object("description")))
             .with(Role::Position, position.or_else(|| event.get("rank")).or_else(|| event.get("position"))),
@@ -168,7 +182,9 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
         let parameters = event.get("event_params")?.as_array()?;
         let value = parameters.iter().find(|parameter| parameter.get("key").and_then(Value::as_str) == Some(name))?;
         let value = value.get("value")?;
-        ["string_value", "int_value"].iter().find_map(|kind| value.get(kind).filter(|value| !value.is_null()))
+        ["string_value", "int_value", "double_value", "float_value"]
+            .iter()
+            .find_map(|kind| value.get(kind).filter(|value| !value.is_null()))
     };
     let user = known(event.get("user_pseudo_id"));
     let session = set(parameter("ga_session_id"));
@@ -197,7 +213,7 @@ fn ga4(event: &Value, rows: &mut VecDeque<Draft>) {
     for item in event.get("items").and_then(Value::as_array).into_iter().flatten() {
         rows.push_back(
             common(Draft::new(event_kind))
-                .with(Role::Query, term)
+                .with(Role::Query, own(term))
                 .with(Role::Item, set(item.get("item_id")))
                 .with(Role::Title, set(item.get("item_name")))
                 .with(Role::Position, item.get("item_list_index").filter(|index| is_index(index))),
@@ -210,6 +226,11 @@ fn set(value: Option<&Value>) -> Option<&Value> {
     value.filter(|value| {
         scalar(value).is_some_and(|text| !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "(not set)"))
     })
+}
+
+/// Returns the query of a click, unless it means nothing; then that of the search counts.
+fn own(query: Option<&Value>) -> Option<&Value> {
+    query.filter(|query| scalar(query).is_none_or(|text| null_text(&text).is_none()))
 }
 
 /// Returns the id, if it identifies a user.

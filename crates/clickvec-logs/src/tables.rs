@@ -5,7 +5,7 @@ use std::io::BufRead;
 use std::path::Path;
 
 use clickvec_tables::files;
-use clickvec_tables::table::{self, ClickColumns, FIRST_ROWS, RowFault, Table, Width, lookup, scalar};
+use clickvec_tables::table::{self, ClickColumns, FIRST_ROWS, RowFault, Table, Width, lookup};
 use serde_json::{Map, Value};
 
 use crate::columns::{ALL, Columns, ROLES, Role};
@@ -243,8 +243,9 @@ impl LogTable {
     fn next_event(&mut self, record: &mut Record) -> Next {
         let Some(Events { extract, actions, seen_actions, named }) = &mut self.events else { return Next::Row };
         let row;
-        let object = match self.table.object() {
-            Some(object) => object,
+        let written = self.table.written_object();
+        let object = match &written {
+            Some(object) => &**object,
             None => {
                 row = object_of(&self.table, &record.row);
                 &row
@@ -257,11 +258,11 @@ impl LogTable {
         for (role, column, seen) in named {
             let value = lookup(extract.columns(object), column);
             *seen |= value.is_some();
-            let text = value.and_then(scalar);
-            for draft in &mut self.drafts {
-                draft.fields.retain(|(other, _)| other != role);
-                draft.fields.extend(text.clone().map(|text| (*role, text)));
-            }
+            self.drafts.iter_mut().for_each(|draft| draft.set(*role, value));
+        }
+        if let Some((role, found)) = self.drafts.iter().find_map(|draft| draft.fault) {
+            self.drafts.clear();
+            return Next::Broken(RowFault::expected("bad value", format_args!("a text as {}", role.name()), found));
         }
         match self.drafts.pop_front() {
             Some(draft) => {

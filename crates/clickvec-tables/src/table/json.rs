@@ -1,5 +1,6 @@
 //! JSON lines: one object a line. A column is a key, or a path of keys such as `event_attributes.object.object_id`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::path::Path;
@@ -128,23 +129,38 @@ impl Reader {
             Ok(object) => Value::Object(object),
             Err(found) => return Ok(Next::Broken(not_json(found))),
         };
+        let mut fault = None;
         for (column, (path, seen)) in self.paths.iter_mut().enumerate() {
             let Some(found) = lookup(&self.object, path) else { continue };
             *seen = true;
             if let Some(found) = no_text(found) {
                 let expected = format_args!("a text in column `{path}`");
-                return Ok(Next::Broken(RowFault::expected("bad value", expected, found)));
-            }
-            if let Value::String(text) = found {
+                fault.get_or_insert_with(|| RowFault::expected("bad value", expected, found));
+            } else if let Value::String(text) = found {
                 record.push(column, text);
-            } else if is_fraction(found) {
-                let source = std::str::from_utf8(&self.line).ok().and_then(|line| source(line, path));
-                record.push(column, &source.map_or_else(|| found.to_string(), str::to_owned));
+            } else if has_fraction(found) {
+                let mut found = found.clone();
+                if let Some(source) = std::str::from_utf8(&self.line).ok().and_then(|line| source(line, path)) {
+                    keep_fractions(&mut found, source);
+                }
+                record.push(column, &scalar(&found).unwrap_or_default());
             } else if let Some(text) = scalar(found) {
                 record.push(column, &text);
             }
         }
-        Ok(Next::Row)
+        Ok(fault.map_or(Next::Row, Next::Broken))
+    }
+
+    /// Returns the object of the current row, in which numbers with a fraction or an exponent are texts as they were written.
+    pub(super) fn written(&self) -> Cow<'_, Value> {
+        if !has_fraction(&self.object) {
+            return Cow::Borrowed(&self.object);
+        }
+        let mut object = self.object.clone();
+        if let Ok(line) = std::str::from_utf8(&self.line) {
+            keep_fractions(&mut object, line);
+        }
+        Cow::Owned(object)
     }
 
     /// Appends the list of numbers that the current row has in a column. An error is what it has instead.
@@ -183,9 +199,35 @@ fn not_json(found: String) -> RowFault {
     RowFault::expected("not a JSON object", "a JSON object", format_args!("{found}; see docs/reference/tables.md"))
 }
 
-/// Returns whether a value is a number that may be written otherwise, as `1e3` is 1000.0, or have more digits than 64 bits hold.
-fn is_fraction(value: &Value) -> bool {
-    value.as_number().is_some_and(serde_json::Number::is_f64)
+/// Returns whether a number in a value may be written otherwise, as `1e3` is 1000.0, or have more digits than 64 bits hold.
+fn has_fraction(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_fraction),
+        Value::Object(members) => members.values().any(has_fraction),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Replaces such numbers by texts as `source`, of which the value was read, has them.
+fn keep_fractions(value: &mut Value, source: &str) {
+    let keep = |value: &mut Value, source: Option<&&RawValue>| {
+        if let Some(source) = source.filter(|_| has_fraction(value)) {
+            keep_fractions(value, source.get());
+        }
+    };
+    match value {
+        Value::Number(_) => *value = Value::String(source.trim().to_owned()),
+        Value::Array(items) => {
+            let sources: Vec<&RawValue> = serde_json::from_str(source).unwrap_or_default();
+            items.iter_mut().zip(&sources).for_each(|(item, source)| keep(item, Some(source)));
+        }
+        Value::Object(members) => {
+            let sources: HashMap<String, &RawValue> = serde_json::from_str(source).unwrap_or_default();
+            members.iter_mut().for_each(|(key, value)| keep(value, sources.get(key)));
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// Returns the source of the value that [`lookup`] finds at a path.
@@ -202,10 +244,10 @@ fn source<'a>(object: &'a str, path: &str) -> Option<&'a str> {
 }
 
 /// Returns what a value is that cannot be the text of a field.
-fn no_text(value: &Value) -> Option<&'static str> {
+pub fn no_text(value: &Value) -> Option<&'static str> {
     match value {
         Value::Object(_) => Some("an object"),
-        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array() || item.is_boolean()) => {
             Some("a list of more than texts and numbers")
         }
         _ => None,

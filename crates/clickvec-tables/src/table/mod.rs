@@ -34,6 +34,7 @@ mod separated;
 mod skipped;
 mod tsv;
 
+use std::borrow::Cow;
 use std::io::{BufRead, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,7 @@ pub use field::{Field, field_names, plain_decimal, repeated_in_field};
 pub use format::{Format, MAX_LINE_BYTES, Options, Width};
 pub use grade::{MAX_GRADE, parse_grade};
 pub use head::{Header, has_column, header, is_parquet, is_tensors, is_utf16};
-pub use json::{lookup, scalar};
+pub use json::{lookup, no_text, scalar};
 pub use memory::{MemoryTable, Rows, is_once};
 use names::SHOWN_NAMES;
 pub use names::{CLICKED, CLICKS, GRADES, is_header, plain_name, says_clicked, says_clicks, says_grade, shown_names};
@@ -387,6 +388,15 @@ impl Table {
     pub fn object(&self) -> Option<&Value> {
         match &self.form {
             Form::Json(reader) => Some(&reader.object),
+            _ => None,
+        }
+    }
+
+    /// Returns the object of the current row, if the table is JSON lines. Numbers with a fraction or an exponent are texts in it, as
+    /// they were written.
+    pub fn written_object(&self) -> Option<Cow<'_, Value>> {
+        match &self.form {
+            Form::Json(reader) => Some(reader.written()),
             _ => None,
         }
     }
