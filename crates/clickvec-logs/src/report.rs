@@ -187,9 +187,9 @@ pub(crate) fn judge(rows: u64, broken: u64, first_broken: &[BrokenRow], max_bad:
     let early = if is_early { "the first " } else { "" };
     let share = 100.0 * broken as f64 / rows.max(1) as f64;
     let found = format!("{} of {early}{} ({share:.2} %){first}", count(broken), counted(rows, "row"));
-    let has_form = first_broken.iter().any(|row| row.reason.contains("a time of the form"));
-    let help = if has_form {
-        "name the form of times as `time_format`"
+    let is_time = first_broken.iter().any(|row| row.reason.starts_with("expected a time"));
+    let help = if is_time {
+        "name the form of times as `time_format`, mend the log, or allow more as `max_bad`"
     } else {
         "mend the log, check `format` and `columns`, or allow more as `max_bad`"
     };

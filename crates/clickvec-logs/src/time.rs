@@ -93,7 +93,7 @@ impl Time {
 
 /// Forms of times that [`Time::parse`] does not read, because day and month could be exchanged or because names of months are in
 /// one language.
-const FORMS: [&str; 22] = [
+const FORMS: [&str; 28] = [
     "%m/%d/%Y %I:%M:%S %p",
     "%m/%d/%Y %I:%M %p",
     "%m/%d/%Y %H:%M:%S",
@@ -113,9 +113,15 @@ const FORMS: [&str; 22] = [
     "%a, %d %b %Y %H:%M:%S %z",
     "%b %d, %Y @ %H:%M:%S%.f",
     "%b %d, %Y %I:%M:%S %p",
+    "%b %d, %Y, %I:%M:%S %p",
     "%b %d, %Y",
     "%d %b %Y %H:%M:%S",
+    "%d-%b-%Y %H:%M:%S",
+    "%d-%b-%y",
+    "%A, %d-%b-%y %H:%M:%S GMT",
     "%a %b %d %H:%M:%S %Y",
+    "%a %b %d %H:%M:%S UTC %Y",
+    "%Y.%m.%d",
 ];
 
 /// Parses a number of seconds, or milli-, micro- or nanoseconds, with a fraction or an exponent.
@@ -308,6 +314,9 @@ mod tests {
             ("Mar 4, 2025 @ 10:00:00.250", "%b %d, %Y @ %H:%M:%S%.f", "2025-03-04T10:00:00.250"),
             ("Tue, 04 Mar 2025 10:00:00 GMT", "%a, %d %b %Y %H:%M:%S GMT", "2025-03-04 10:00:00"),
             ("31/12/2024", "%d/%m/%Y", "2024-12-31"),
+            ("Tuesday, 04-Mar-25 10:00:00 GMT", "%A, %d-%b-%y %H:%M:%S GMT", "2025-03-04 10:00:00"),
+            ("Tue Mar 4 10:00:00 UTC 2025", "%a %b %d %H:%M:%S UTC %Y", "2025-03-04 10:00:00"),
+            ("2025.03.04", "%Y.%m.%d", "2025-03-04"),
         ] {
             assert_eq!(Time::parse(text), None, "{text}");
             assert_eq!(Time::forms(text).next(), Some(form), "{text}");

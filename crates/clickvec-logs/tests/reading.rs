@@ -159,7 +159,10 @@ fn other_forms_of_times_are_read_by_name() {
     })
     .unwrap();
     assert_eq!(report.days, Some(("2025-03-15".to_owned(), "2025-03-15".to_owned())));
-    assert_eq!(pairs("log.csv", &log("null")).len(), 1);
+    for none in ["null", "NaT"] {
+        assert_eq!(pairs("log.csv", &log(none)).len(), 1);
+    }
+    assert!(refused("log.csv", &log("soon")).contains("; name the form of times as `time_format`"));
 }
 
 const UBI: &str = r#"{"query_id":"q1","client_id":"c","user_query":"hose","timestamp":"2025-03-04T10:00:00Z"}
@@ -187,6 +190,40 @@ fn events_of_ubi_have_their_own_query_and_other_actions_are_named() {
     let actions = [("purchase".to_owned(), 5), ("purchace".to_owned(), 5)];
     let (pairs, report) = ubi(|config| config.table.actions = actions.into()).unwrap();
     assert_eq!((pairs[1].as_str(), report.absent_actions), ("hose\tHose\t6", vec!["purchace".to_owned()]));
+}
+
+#[test]
+fn what_events_have_as_a_query_is_as_it_was_written_or_a_fault() {
+    let search = r#"{"query_id":7.0,"client_id":"c","user_query":1e3}"#;
+    let click =
+        r#"{"action_name":"click","query_id":7.0,"client_id":"c","event_attributes":{"object":{"object_id":1.50}}}"#;
+    let ubi = |lines: &[&str]| {
+        prepared(&[("ubi.jsonl", &lines.join("\n"))], |config| {
+            (config.preset, config.item_as_title) = (Some(Preset::Ubi), true);
+            config.max_bad = 0.5;
+        })
+    };
+    assert_eq!(ubi(&[search, click]).unwrap().0, ["1e3\t1.50\t1"]);
+    // A query that means nothing is none, and the search has another.
+    let null = click.replace("\"query_id\"", "\"user_query\":\"NULL\",\"query_id\"");
+    assert_eq!(ubi(&[search, &null]).unwrap().0, ["1e3\t1.50\t1"]);
+    let object = click.replace("\"query_id\"", "\"user_query\":{\"text\":\"hose\"},\"query_id\"");
+    let (_, report) = ubi(&[search, click, &object]).unwrap();
+    assert_eq!(report.first_broken[0].reason, "expected a text as query, found an object");
+
+    let ga4 = |value: &str| {
+        let visit = r#""event_params":[{"key":"ga_session_id","value":{"int_value":"9"}}"#;
+        let user = r#""user_pseudo_id":"5.6","event_timestamp":"1715934600000000""#;
+        let search =
+            format!(r#"{{"event_name":"search",{user},{visit},{{"key":"search_term","value":{{{value}}}}}]}}"#);
+        let click =
+            format!(r#"{{"event_name":"select_item",{user},{visit}],"items":[{{"item_id":"7","item_name":"Hose"}}]}}"#);
+        let log = format!("{search}\n{click}\n");
+        prepared(&[("ga4.jsonl", &log)], |config| config.preset = Some(Preset::Ga4)).unwrap().0
+    };
+    for value in ["\"string_value\":1e3", "\"double_value\":1e3", "\"string_value\":null,\"float_value\":1e3"] {
+        assert_eq!(ga4(value), ["1e3\tHose\t1"], "{value}");
+    }
 }
 
 #[test]

@@ -20,8 +20,8 @@ pub const NOT_UTF_8: &str = "save it as UTF-8 text (iconv -f ENCODING -t UTF-8)"
 const CP1252: &str =
     "save it as UTF-8 text (it looks like Windows-1252: iconv -f CP1252 -t UTF-8; of Central Europe, -f CP1250)";
 /// What to do with text in an encoding of several bytes a letter, or of another alphabet.
-const OTHER_ENCODING: &str =
-    "save it as UTF-8 text (`file -i` or `uchardet` guesses the encoding: iconv -f ENCODING -t UTF-8)";
+const OTHER_ENCODING: &str = "save it as UTF-8 text (it looks like GBK, Shift_JIS, Windows-1251 or the like, which `file -i` or `uchardet` guesses: iconv -f \
+     ENCODING -t UTF-8)";
 
 /// Returns what to do with text that is not UTF-8, by what its bytes are like.
 pub fn encoding_advice(text: &[u8]) -> &'static str {

@@ -376,9 +376,9 @@ fn count_of(text: &str) -> Option<u64> {
     integer(text)?.parse().ok().filter(|count| *count <= MAX_COUNT && !is_unclear)
 }
 
-/// Returns whether a field has no value.
+/// Returns whether a field of times has none. pandas writes `NaT`.
 fn is_missing(text: &str) -> bool {
-    text.trim().is_empty() || null_text(text).is_some()
+    text.trim().is_empty() || null_text(text).is_some() || text.trim().eq_ignore_ascii_case("nat")
 }
 
 /// Returns whether a field means that a title was clicked.

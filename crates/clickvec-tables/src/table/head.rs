@@ -113,6 +113,8 @@ const OTHERS: [(&[u8], &str, &str); 17] = [
     (b"\xff\xfe\0\0", "UTF-32", "save it as UTF-8 text (iconv -f UTF-32 -t UTF-8)"),
 ];
 const SAVE_AS_CSV: &str = "save the table as CSV";
+/// How much of JSON over several lines is looked at.
+const PRETTY_BYTES: usize = 4096;
 /// Where the mark of a tar archive stands in it.
 const TAR: std::ops::Range<usize> = 257..262;
 
@@ -130,10 +132,10 @@ pub(super) fn other(path: &Path, head: &[u8]) -> Option<Error> {
 
 /// Returns the error of JSON whose first object is not in one line, or is the response of a search.
 fn pretty_json(path: &Path, head: &[u8]) -> Option<Error> {
-    let line = head.trim_ascii_start().split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let head = head.trim_ascii_start();
     let is_response = memchr::memmem::find(head, b"\"hits\"").is_some();
-    let is_one_line = line.starts_with(b"{\"took\"") && is_response;
-    if line != b"{" && !is_one_line {
+    let is_one_line = head.starts_with(b"{\"took\"") && is_response;
+    if !opens_object(head) && !is_one_line {
         return None;
     }
     let error = malformed(
@@ -149,16 +151,25 @@ fn pretty_json(path: &Path, head: &[u8]) -> Option<Error> {
     Some(error.help(help))
 }
 
+/// Returns whether the first line is nothing but the beginning of an object.
+fn opens_object(head: &[u8]) -> bool {
+    head.split(|&byte| byte == b'\n').next().is_some_and(|line| line.trim_ascii_end() == b"{")
+}
+
 /// Creates the error of a JSON array.
 pub(super) fn json_array(path: &Path) -> Error {
     malformed(path, "one JSON object a line", "an array").help("split it first (jq -c '.[]')")
 }
 
 /// Reads at least up to the end of the first line that is not empty, up to a limit: forms without lines are recognised by as many
-/// bytes as there are.
+/// bytes as there are. Of JSON over several lines, more is read, so that what it is can be told.
 pub(super) fn first_line(source: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    while head.len() < MAX_HEADER_BYTES && !head.trim_ascii_start().contains(&b'\n') {
+    let is_enough = |head: &[u8]| {
+        let head = head.trim_ascii_start();
+        head.contains(&b'\n') && (head.len() >= PRETTY_BYTES || !opens_object(head))
+    };
+    while head.len() < MAX_HEADER_BYTES && !is_enough(&head) {
         let available = match source.fill_buf() {
             Ok(available) => available,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

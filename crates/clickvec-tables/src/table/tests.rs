@@ -69,6 +69,7 @@ fn what_is_no_text_in_json_is_broken() {
     assert_eq!(row("\"sofa\"", "12345678901234567890"), "sofa|Couch");
     assert_eq!(row("[\"red\",\"sofa\"]", "1.5"), "red sofa|Couch");
     assert_eq!(row("{\"text\":\"sofa\"}", "1"), "!bad value");
+    assert_eq!(row("[true]", "1"), "!bad value");
 }
 
 #[test]
@@ -78,11 +79,14 @@ fn a_number_in_json_is_the_text_that_it_is_written_as() {
     for number in ["1e3", "1.50", "-0", "7.0", "12345678901234567890121", "12345678901234567890122"] {
         assert_eq!(row(number), [format!("{number}|Couch")]);
     }
+    assert_eq!(row("[\"size\", 1e3 ,4]"), ["size 1e3 4|Couch"]);
     let nested = b"{\"a\":{\"b\":[1, {\"c\": 2.50 }]},\"title\":\"Couch\"}\n";
     let mut table = Table::read(Path::new("log.jsonl"), Box::new(&nested[..]), &Options::default()).unwrap();
     let column = table.require("a.b.1.c").unwrap();
     let mut record = Record::default();
     assert_eq!((table.next(&mut record).unwrap(), record.get(column)), (Next::Row, Some("2.50")));
+    let expected = serde_json::json!({"a": {"b": [1, {"c": "2.50"}]}, "title": "Couch"});
+    assert_eq!(table.written_object().as_deref(), Some(&expected));
 }
 
 #[test]
@@ -296,6 +300,14 @@ fn files_that_are_refused() {
 }
 
 #[test]
+fn the_response_of_a_search_is_told_however_it_is_read() {
+    let response = b"{\n  \"took\": 3,\n  \"hits\": {\n    \"hits\": []\n  }\n}\n";
+    let source = Box::new(std::io::BufReader::with_capacity(4, &response[..]));
+    let error = Table::read(Path::new("a.json"), source, &Options::default()).err().unwrap().to_string();
+    assert!(error.ends_with("write its hits one a line first (jq -c '.hits.hits[]')"), "{error}");
+}
+
+#[test]
 fn columns_are_found_once_by_name() {
     let bytes = b" Id \ttitle\textra\n7\tRed\n8\tBlue\tx\ty\n9\n";
     let mut table = Table::read(Path::new("t.tsv"), Box::new(&bytes[..]), &Options::default()).unwrap();
@@ -349,6 +361,13 @@ fn json_lines_without_a_required_column_fail_at_their_end() {
     assert_eq!(lines.next(&mut record).unwrap(), Next::Row);
     let error = lines.next(&mut record).unwrap_err().to_string();
     assert_eq!(error, "t: expected a column `title`, found `id`; see docs/reference/tables.md");
+    // A row that is broken has its columns.
+    let mut lines = table("t", b"{\"query\":{},\"title\":\"b\"}\n").unwrap();
+    for name in ["query", "title"] {
+        lines.require(name).unwrap();
+    }
+    assert!(matches!(lines.next(&mut record).unwrap(), Next::Broken(_)));
+    assert_eq!(lines.next(&mut record).unwrap(), Next::End);
 }
 
 #[test]
