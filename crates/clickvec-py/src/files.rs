@@ -41,7 +41,7 @@ pub(crate) fn inspect<'py>(
     tell: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let (found, unread) = serve(py, None, &tell, |caller| clickvec_tools::inspect::inspect(paths, &caller))?;
+    let (found, unread) = serve(py, None, &tell, |caller| clickvec_tools::inspect::inspect(paths, &|_| None, &caller))?;
     if let Some(fault) = unread.first() {
         return Err(error::raise(py, fault));
     }

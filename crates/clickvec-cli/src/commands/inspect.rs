@@ -28,7 +28,8 @@ pub(crate) struct Args {
 
 /// Looks at all files, then says what to do with them together.
 pub(crate) fn run(args: Args) -> Result<Answer> {
-    let (found, mut unread) = inspect(args.files, &Watch::default());
+    let option = |setting: &str| Some(format!("--{}", setting.replace('_', "-")));
+    let (found, mut unread) = inspect(args.files, &option, &Watch::default());
     let mut out = console::stdout();
     for file in &found {
         if args.json {

@@ -215,7 +215,8 @@ fn a_simulated_log_a_sheet_and_typed_queries_are_known() {
         .code(0)
         .prints("sheet.tsv: a sheet of `judge` with grades to fill in")
         .prints("next: clickvec judge INDEX --against bm25 --queries QUERIES --output sheet.tsv");
-    folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n"));
+    // A spreadsheet writes blank rows.
+    folder.write("sheet.tsv", folder.read("sheet.tsv").replace("\t\n", "\t1\n") + "\t\t\t\n");
     folder.run(&["inspect", "sheet.tsv"]).code(0).prints("sheet.tsv: judged titles");
     folder.write("typed.txt", "red hammer\nblue ladder\n");
     folder
@@ -276,6 +277,15 @@ fn what_trec_and_beir_have_wrong_is_found() {
     ] {
         folder.write(name, text);
         let run = folder.run(&["inspect", name]).code(1).prints(fault);
+        assert!(!run.stdout().contains("next:"), "{}", run.stdout());
+        folder.write("grades.csv", "search_term,sku,score,user\nred hose,h1,1,a\nred hose,l1,0,b\n");
+        folder
+            .run(&["inspect", "grades.csv"])
+            .code(1)
+            .prints("    grades.csv:1: expected to know which column says what was clicked, found `score`")
+            .prints("name it as `clicked=score` in `--columns`");
+        folder.write("scores.csv", "search_term,sku,score\nred hose,h1,3\nred hose,l1,0\n");
+        let run = folder.run(&["inspect", "scores.csv"]).code(1).prints("`score`, which may be a grade");
         assert!(!run.stdout().contains("next:"), "{}", run.stdout());
     }
     folder.write("good.run", "q1 Q0 d1 1 2.5 my new run\n");

@@ -194,6 +194,8 @@ fn outputs_are_told_apart_by_where_they_lead() {
         folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", other]).code(2).says("a file of its own");
         assert!(!folder.path("out.tsv").exists());
     }
+    std::fs::hard_link(folder.path("log.tsv"), folder.path("hard.tsv")).unwrap();
+    folder.run(&["prepare", "log.tsv", "-o", "hard.tsv"]).code(2).says("expected an output that is not an input");
     folder.run(&["prepare", "log.tsv", "-o", "out.tsv", "--report", "no/r.html"]).code(2).says("no: expected a folder");
     folder.run(&["prepare", "log.tsv", "-o", "-", "--json"]).code(2).says("standard output");
     // A file that standard output is redirected to is appended to and not replaced.

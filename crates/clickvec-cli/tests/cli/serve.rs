@@ -17,9 +17,13 @@ struct Service {
 
 impl Service {
     fn start(folder: &Folder, more: &[&str]) -> Service {
-        let mut child = Command::new(program())
+        let mut command = Command::new(program());
+        Service::run(folder, command.args(["serve", "shop.index", "--listen", "127.0.0.1:0"]).args(more))
+    }
+
+    fn run(folder: &Folder, command: &mut Command) -> Service {
+        let mut child = command
             .current_dir(folder.path(""))
-            .args([&["serve", "shop.index", "--listen", "127.0.0.1:0"], more].concat())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(folder.path("serve.log")).unwrap())
             .spawn()
@@ -132,6 +136,23 @@ fn members_in_fewer_numbers_are_served() {
         assert_eq!(found["results"][place]["id"], expected[place]["id"], "{found}");
     }
     assert_eq!(service.end(), 0);
+}
+
+#[test]
+fn few_files_lower_the_limit_of_connections() {
+    let folder = indexed();
+    let serve = |files: u32| {
+        let mut command = Command::new("sh");
+        let script = format!("ulimit -n {files}; exec \"$0\" serve shop.index --listen 127.0.0.1:0");
+        command.arg("-c").arg(script).arg(program());
+        command
+    };
+    assert_eq!(Service::run(&folder, &mut serve(120)).end(), 0);
+    let said = folder.read("serve.log");
+    assert!(said.contains(r#""connections":24,"event":"limits","reason":"only 120 files may be open""#), "{said}");
+    let refused = serve(96).current_dir(folder.path("")).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("expected at least 97 files that may be open, found 96"), "{said}");
 }
 
 /// A program that starts threads before it knows whether there is room for them waits for itself for ever.

@@ -175,7 +175,7 @@ fn trec_qrels_get_their_texts() {
     let data = Data::trec("\u{feff}q1 0 d1 2\r\n\r\nü2 0 d2 1\r\nq1 0 d3 -2\r\n");
     let set = data.read_trec().unwrap();
     assert_eq!(shown(&set), ["q1 red shoes: d1 Shoes in red 2", "ü2 sofa: d2 A sofa 1"]);
-    assert_eq!((&set.form, set.untitled), (&Form::Trec, 0));
+    assert_eq!((&set.form, set.untitled, set.negative_grades), (&Form::Trec, 0, 1));
     assert_eq!(set.queries_without_judgments, ids(1, &["q3"]));
     // Titles may have any form.
     data.write("corpus.jsonl", CORPUS_JSONL.replace("d 2", "d2"));

@@ -49,8 +49,12 @@ fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 /// Looks at all files, then says what to do with them together. Returns what was found, and the errors of files that could not be
-/// read.
-pub fn inspect(paths: Vec<PathBuf>, watch: &dyn Watcher) -> (Vec<Found>, Vec<Error>) {
+/// read. `naming` returns what a program calls a setting.
+pub fn inspect(
+    paths: Vec<PathBuf>,
+    naming: &dyn Fn(&str) -> Option<String>,
+    watch: &dyn Watcher,
+) -> (Vec<Found>, Vec<Error>) {
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for path in paths {
         match look(&path, watch) {
@@ -62,7 +66,13 @@ pub fn inspect(paths: Vec<PathBuf>, watch: &dyn Watcher) -> (Vec<Found>, Vec<Err
     for (file, (next, tried)) in found.iter_mut().zip(next) {
         match (tried, &mut file.contents) {
             (Ok(()), _) => file.next = next,
-            (Err(error), Contents::Table(Table { rows, .. })) if rows.faults == 0 => rows.add(1, error.to_string()),
+            (Err(mut error), Contents::Table(Table { rows, .. })) if rows.faults == 0 => {
+                error.name_settings(naming);
+                // The fault of another file, such as that of the titles, has its place.
+                let is_own = error.path() == Some(&file.path);
+                let fault = if is_own { error.message() } else { error.to_string() };
+                rows.add(error.line().filter(|_| is_own).unwrap_or(1), fault);
+            }
             (Err(_), _) => {}
         }
     }

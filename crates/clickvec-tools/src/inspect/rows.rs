@@ -233,6 +233,13 @@ pub(super) fn fields(path: &Path, kind: Kind, columns: &GuessedColumns, watch: &
             }
             Next::Header | Next::Other => continue,
             Next::Broken(fault) => Some(fault.to_string()),
+            // A spreadsheet writes rows that are blank.
+            Next::Row
+                if kind == Kind::Sheet
+                    && ALL.iter().all(|role| record.get(*role).is_none_or(|field| field.trim().is_empty())) =>
+            {
+                continue;
+            }
             Next::Row => {
                 rows.ungraded += u64::from(record.get(GRADE).is_none_or(|grade| grade.trim().is_empty()));
                 columns.iter().find_map(|(role, name)| fault(kind, role, name, record.get(role)))
