@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
-use clickvec_index::{Filter, Index, Mode, Part, Request, compact};
+use clickvec_index::{Filter, Index, Mode, Part, Request, Timings, compact};
 
 #[derive(Parser)]
 struct Args {
@@ -51,6 +51,7 @@ fn main() -> Result<()> {
         let mut times = Times::default();
         queries.iter().try_for_each(|query| times.search(&engine, query, mode, &args.filter))?;
         println!("{mode:8} {times}");
+        println!("{:8} p50 of each step: {}", "", times.steps());
     }
     if args.exact {
         let (mut found, mut wanted) = (0, 0);
@@ -91,17 +92,32 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The times of searches: passed, and on the processor.
+/// The times of searches: passed, and on the processor; and those of their steps.
 #[derive(Default)]
-struct Times([Vec<Duration>; 2]);
+struct Times([Vec<Duration>; 2], Vec<Timings>);
 
 impl Times {
     fn search(&mut self, engine: &Index, query: &str, mode: Mode, filters: &[Filter]) -> Result<()> {
         let (began, used) = (Instant::now(), processor());
-        engine.search(&Request::new(query, mode).with_filters(filters.to_vec()))?;
+        let answer = engine.search(&Request::new(query, mode).with_filters(filters.to_vec()))?;
         self.0[0].push(began.elapsed());
         self.0[1].push(processor() - used);
+        self.1.push(answer.timings);
         Ok(())
+    }
+
+    /// Returns the median of each step, which is not that of any one search.
+    fn steps(&self) -> String {
+        let median = |step: &dyn Fn(&Timings) -> Duration| {
+            let mut times: Vec<Duration> = self.1.iter().map(step).collect();
+            times.sort_unstable();
+            shown(times.get(times.len() / 2).copied().unwrap_or_default())
+        };
+        let mut steps = vec![format!("encode {}", median(&|of| of.encode)), format!("filter {}", median(&|of| of.filter))];
+        let part = |part: Part| format!("{part} {}", median(&|of| of.parts.get(part).copied().unwrap_or_default()));
+        steps.extend(Part::ALL.map(part));
+        steps.extend([format!("fuse {}", median(&|of| of.fuse)), format!("total {}", median(&|of| of.total))]);
+        steps.join("  ")
     }
 }
 

@@ -19,9 +19,11 @@ use crate::parts::trigrams::Trigrams;
 use crate::parts::words::Bm25;
 use crate::title_match::TitleMatch;
 
-/// The number of titles that each part finds for the default fusion. Lists of 1,000 take three times
-/// as long, and are no better on real queries (docs/explanation/defaults.md).
-const DEFAULT_DEPTH: usize = 300;
+/// The number of titles that each part finds for the default fusion. Longer lists take longer and are no better on real
+/// queries (docs/explanation/defaults.md).
+const DEFAULT_DEPTH: usize = 100;
+/// The least number for a request that counts the values of titles, or that boosts titles further down.
+const REORDERED_DEPTH: usize = 300;
 /// The same for weights of a user, which may count a part more than the default does.
 const CUSTOM_DEPTH: usize = 1000;
 /// The cosine that a point of BM25 is worth. Anything from .02 to .03 is as good.
@@ -175,6 +177,11 @@ impl Fusion {
     /// Returns the least number of titles that each part finds.
     pub(crate) fn depth(&self) -> usize {
         if self.custom { CUSTOM_DEPTH } else { DEFAULT_DEPTH }
+    }
+
+    /// Returns the least number of titles that each part finds for a request with boosts or facets.
+    pub(crate) fn reordered_depth(&self) -> usize {
+        self.depth().max(REORDERED_DEPTH)
     }
 
     /// Fuses the lists of all parts into one. Also returns the contribution of each entry of each list.

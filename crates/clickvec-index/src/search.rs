@@ -1,6 +1,6 @@
 //! Answering a request: a list of titles from each part, and one made of all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use clickvec::index::Hit as Found;
@@ -71,12 +71,12 @@ impl Index {
         }
         let text = query.corrected.as_deref().unwrap_or(&request.text);
         // A fused score depends on how long the lists are, so these must be the same for every page.
-        let depth = match request.mode {
-            Mode::Fused => request.depth.unwrap_or(request.k.max(self.fusion.depth())),
-            Mode::Alone(_) if !(request.boosts.is_empty() && request.facets.is_empty()) => {
-                request.k.max(self.fusion.depth())
-            }
-            Mode::Alone(_) => request.k.saturating_add(request.offset).min(total as usize),
+        let is_reordered = !(request.boosts.is_empty() && request.facets.is_empty());
+        let depth = match (request.mode, request.depth) {
+            (Mode::Fused, Some(depth)) => depth,
+            _ if is_reordered => request.k.max(self.fusion.reordered_depth()),
+            (Mode::Fused, None) => request.k.max(self.fusion.depth()),
+            (Mode::Alone(_), _) => request.k.saturating_add(request.offset).min(total as usize),
         };
         // So must be the share of the vectors that is compared.
         let reach = match request.mode {
@@ -144,7 +144,8 @@ impl Index {
         let facets = self.facets(&request.facets, &titles.collect::<Vec<u32>>())?;
         let weak = request.mode == Mode::Fused && !ranked.iter().any(|title| title.is_likely(Confidence::WEAK));
         let page = || ranked.iter().skip(request.offset).take(request.k);
-        let shown: HashSet<u32> = page().map(|title| title.found.position).collect();
+        let mut shown: Vec<u32> = page().map(|title| title.found.position).collect();
+        shown.sort_unstable();
         let shares =
             lists.map(|part, list| shares(list, found.get(part).copied().unwrap_or_default(), adds.get(part), &shown));
         timings.fuse = began.elapsed();
@@ -152,7 +153,11 @@ impl Index {
         for (rank, &Ranked { found, title_match, confidence }) in (request.offset + 1..).zip(page()) {
             let (opened, position) = self.locate(found.position);
             let Document { id, title, fields } = opened.segment.document(position)?;
-            let parts = shares.iter().filter_map(|(part, of)| Some((part, *of.get(&found.position)?))).collect();
+            let share = |shares: &[(u32, Share)]| {
+                let at = shares.binary_search_by_key(&found.position, |&(position, _)| position).ok()?;
+                Some(shares[at].1)
+            };
+            let parts = shares.iter().filter_map(|(part, shares)| Some((part, share(shares)?))).collect();
             let boost = boosts.get(&found.position).copied();
             let pinned = pinned.iter().any(|&(_, position)| position == found.position);
             hits.push(Hit {
@@ -175,12 +180,18 @@ impl Index {
     /// Adds to each list the titles that other parts found, with their scores. A title that a part would never find, such as one
     /// without any word of the query, is not added.
     fn complete(&self, lists: &mut ByPart<Vec<Found>>, question: &Question<'_>) -> Result<()> {
-        let mut all: Vec<u32> = lists.iter().flat_map(|(_, list)| list.iter().map(|hit| hit.position)).collect();
+        let positions = |list: &Vec<Found>| {
+            let mut positions: Vec<u32> = list.iter().map(|hit| hit.position).collect();
+            positions.sort_unstable();
+            positions
+        };
+        let listed = lists.map(|_, list| positions(list));
+        let mut all: Vec<u32> = listed.iter().flat_map(|(_, positions)| positions.iter().copied()).collect();
         all.sort_unstable();
         all.dedup();
-        let missing = lists.map(|_, list| {
-            let listed: HashSet<u32> = list.iter().map(|hit| hit.position).collect();
-            all.iter().copied().filter(|position| !listed.contains(position)).collect::<Vec<u32>>()
+        let missing = listed.map(|_, listed| {
+            let is_missing = |position: &u32| listed.binary_search(position).is_err();
+            all.iter().copied().filter(is_missing).collect::<Vec<u32>>()
         });
         for (part, missing) in missing.iter() {
             let scores = finder(part).scores(self, question, missing)?;
@@ -422,14 +433,17 @@ pub(crate) fn unknown_field(request_field: &'static str, found: &str, known: &[S
     bad_request(request_field, expected, format!("`{}`", shortened(found)))
 }
 
-/// Returns the share of a part in each title that is shown. The part found the first `found` titles of the list, and only scored
-/// the others. `adds` is the contribution of each to a fusion, if there is one.
-fn shares(list: &[Found], found: usize, adds: Option<&Vec<(u32, f64)>>, shown: &HashSet<u32>) -> HashMap<u32, Share> {
+/// Returns the share of a part in each title that is shown, by position, in ascending order, as `shown` is. The part found the first
+/// `found` titles of the list, and only scored the others. `adds` is the contribution of each to a fusion, if there is one.
+fn shares(list: &[Found], found: usize, adds: Option<&Vec<(u32, f64)>>, shown: &[u32]) -> Vec<(u32, Share)> {
     let share = |(at, hit): (usize, &Found)| {
         let adds = adds.and_then(|adds| adds.get(at)).map(|&(_, adds)| adds as f32);
         (hit.position, Share { rank: (at < found).then_some(at + 1), score: hit.score, adds })
     };
-    list.iter().enumerate().filter(|(_, hit)| shown.contains(&hit.position)).map(share).collect()
+    let is_shown = |(_, hit): &(usize, &Found)| shown.binary_search(&hit.position).is_ok();
+    let mut shares: Vec<(u32, Share)> = list.iter().enumerate().filter(is_shown).map(share).collect();
+    shares.sort_unstable_by_key(|&(position, _)| position);
+    shares
 }
 
 /// Returns the time now, or an error after the deadline.

@@ -12,6 +12,9 @@ use super::Args;
 use crate::commands::explain::models::name_of;
 use crate::console;
 
+/// The number of titles that each part finds where some are named.
+const IDS_DEPTH: usize = 1000;
+
 /// Returns what the score of a part is.
 pub(super) fn score_name(part: Part) -> String {
     match part {
@@ -106,7 +109,9 @@ impl Ranking {
     /// Returns the titles that the arguments name, as a search of the index ranks them; `None` if it finds nothing.
     pub(super) fn search(args: &Args, index: &Index) -> Result<Option<Ranking>> {
         let (query, model, facts) = (args.query.as_str(), index.model(), index.facts());
-        let depth = facts.fusion.depth.max(args.top);
+        // A title that is asked about may be far from the best.
+        let least = if args.ids.is_empty() { 0 } else { IDS_DEPTH };
+        let depth = facts.fusion.depth.max(args.top).max(least);
         // All that any part found.
         let request = Request::new(query, Mode::Fused).with_k(depth.saturating_mul(4)).with_depth(depth);
         let request = request.with_min_confidence(0.0).as_typed();
