@@ -14,13 +14,14 @@ if [ -z "$mdbook" ]; then
     fi
 fi
 log="$target/book.log"
-# A copy, with the page about the Python package, which is made from its docstrings.
+# A copy, with the pages about the Python package and the service, which are made from docstrings and from the service's description.
 source="$target/book-source"
 rm -rf "$source"
 mkdir -p "$source"
 cp -r book.toml docs "$source"
 python3 crates/clickvec-py/reference.py >"$source/docs/reference/python.md"
-sed -i 's|^# Explanation|- [The Python package](reference/python.md)\n\n&|' "$source/docs/SUMMARY.md"
+python3 crates/clickvec-serve/reference.py >"$source/docs/reference/http.md"
+sed -i 's|^# Explanation|- [The fields of the search service](reference/http.md)\n- [The Python package](reference/python.md)\n\n&|' "$source/docs/SUMMARY.md"
 "$mdbook" build --dest-dir "$(realpath -m "$target/book")" "$source" 2>&1 | tee "$log"
 # A page that is missing or a link that mdBook cannot read is only a warning to it.
 if grep -qE '\b(WARN|ERROR)\b' "$log"; then
