@@ -113,7 +113,8 @@ impl Times {
             times.sort_unstable();
             shown(times.get(times.len() / 2).copied().unwrap_or_default())
         };
-        let mut steps = vec![format!("encode {}", median(&|of| of.encode)), format!("filter {}", median(&|of| of.filter))];
+        let mut steps =
+            vec![format!("encode {}", median(&|of| of.encode)), format!("filter {}", median(&|of| of.filter))];
         let part = |part: Part| format!("{part} {}", median(&|of| of.parts.get(part).copied().unwrap_or_default()));
         steps.extend(Part::ALL.map(part));
         steps.extend([format!("fuse {}", median(&|of| of.fuse)), format!("total {}", median(&|of| of.total))]);
