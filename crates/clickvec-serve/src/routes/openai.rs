@@ -39,7 +39,7 @@ pub(super) struct EmbeddingsRequest {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "input: expected a text or a list of texts, since numbers of tokens mean nothing to this model; LangChain's \
+    expecting = "expected a text or a list of texts, since numbers of tokens mean nothing to this model; LangChain's \
                  OpenAIEmbeddings sends texts with check_embedding_ctx_length=False"
 )]
 enum Input {
