@@ -12,7 +12,7 @@ pub use document::{Judged, JudgmentsForm};
 
 use super::ids::Ids;
 use super::judgments::{JudgedQuery, JudgedTitle, Judgments, read_judged, require_grade};
-use super::topics::{Topic, read_topics};
+use super::topics::{Topic, TopicCounts, read_topics};
 use super::trec::{Qrel, Seen, qrel_grade, read_qrels};
 use clickvec_tables::shown::{is_in_memory, listed};
 use clickvec_tables::table::{Options, Record, RowFault, Table, Width, has_column, is_parquet, plain_name};
@@ -388,10 +388,11 @@ fn trec(files: &TestSetFiles<'_>, reader: Box<dyn BufRead + Send>, needs_texts: 
     let topics = files.topics.ok_or_else(|| missing("queries", "topics"))?;
     let titles = files.titles.as_ref().ok_or_else(|| missing("titles", "titles"))?;
     let qrels = read_qrels(reader, files.judged)?;
-    let mut with_entities = 0;
-    let topics = read_topics(topics, &mut with_entities)?;
+    let mut counts = TopicCounts::default();
+    let topics = read_topics(topics, &mut counts)?;
     let mut set = joined(Form::Trec, qrels, topics, Texts::Titles(titles), files.field)?;
-    set.judgments.with_entities += with_entities;
+    set.judgments.with_entities += counts.with_entities;
+    set.judgments.headers += counts.headers;
     Ok(set)
 }
 
@@ -400,12 +401,12 @@ fn beir(files: &TestSetFiles<'_>, folder: &Path, qrels: PathBuf, mut table: Tabl
     let queries = beir_file(folder, QUERIES)?;
     let corpus = beir_file(folder, CORPUS)?;
     let judged = beir_qrels(&mut table)?;
-    let mut with_entities = 0;
-    let topics = read_topics(&queries, &mut with_entities)?;
+    let mut counts = TopicCounts::default();
+    let topics = read_topics(&queries, &mut counts)?;
     let titles = Titles::from(&corpus);
     let mut set = joined(Form::Beir { qrels, corpus }, judged, topics, Texts::Titles(&titles), files.field)?;
-    set.judgments.with_entities += with_entities;
-    set.judgments.headers = table.repeated_headers();
+    set.judgments.with_entities += counts.with_entities;
+    set.judgments.headers = counts.headers + table.repeated_headers();
     Ok(set)
 }
 

@@ -34,17 +34,26 @@ pub struct Topic {
     pub text: String,
 }
 
+/// The counts of a file of topics that its reader has to mention.
+#[derive(Debug, Default)]
+pub(crate) struct TopicCounts {
+    /// Texts whose HTML entities were decoded.
+    pub(crate) with_entities: u64,
+    /// Repeated headers, which were left out.
+    pub(crate) headers: u64,
+}
+
 /// Reads the topics in a file: a table of `id`, tab, `query`, with or without a header; TREC topics between `<top>` and `</top>`,
 /// or `<topic>` and `</topic>`, with their `<query>` or else `<title>`; or JSON lines with `_id` and `text`, as in BEIR, or with these
-/// names. The first line that is not blank decides the form. Texts whose HTML entities were decoded are counted.
+/// names. The first line that is not blank decides the form.
 ///
 /// # Errors
 ///
 /// Those of [`files::open`]; [`ErrorKind::Io`] if reading fails; [`ErrorKind::Malformed`] for a broken line or topic and for a
 /// repeated id; [`ErrorKind::Empty`] if there are no topics.
-pub(crate) fn read_topics(path: &Path, with_entities: &mut u64) -> Result<Vec<Topic>> {
+pub(crate) fn read_topics(path: &Path, counts: &mut TopicCounts) -> Result<Vec<Topic>> {
     let (first, reader) = files::first_line(files::open(path)?, path)?;
-    topics_of(path, &first, reader, with_entities)
+    topics_of(path, &first, reader, counts)
 }
 
 /// Reads the topics in an opened file. `first` is its first line, which `reader` still returns.
@@ -52,9 +61,9 @@ pub(super) fn topics_of(
     path: &Path,
     first: &str,
     reader: Box<dyn BufRead + Send>,
-    with_entities: &mut u64,
+    counts: &mut TopicCounts,
 ) -> Result<Vec<Topic>> {
-    let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new(), with_entities };
+    let mut topics = Topics { path, topics: Vec::new(), lines: HashMap::new(), counts };
     match first.trim_start().chars().next() {
         Some('<') => topics.tagged(reader)?,
         Some('{') => topics.table(reader, json_columns(first))?,
@@ -102,7 +111,7 @@ struct Topics<'p> {
     topics: Vec<Topic>,
     /// The first line of each id.
     lines: HashMap<String, u64>,
-    with_entities: &'p mut u64,
+    counts: &'p mut TopicCounts,
 }
 
 impl Topics<'_> {
@@ -134,13 +143,14 @@ impl Topics<'_> {
             let [id, text] = [id, text].map(|column| record.get(column).map(|field| field.trim().replace(ENDS, " ")));
             let added = match text {
                 Some(text) => {
-                    let text = decoded(&text, self.with_entities);
+                    let text = decoded(&text, &mut self.counts.with_entities);
                     self.add(record.line, &id.unwrap_or_default(), &text)
                 }
                 None => Err(no_text()),
             };
             added.map_err(|fault| fault.at_line(self.path, record.line))?;
         }
+        self.counts.headers += table.repeated_headers();
         Ok(())
     }
 
@@ -148,7 +158,7 @@ impl Topics<'_> {
         let path = self.path;
         read_lines(reader, path, |line, text| {
             let [id, query] = fields_of(text.split('\t'), "id, a tab, query")?;
-            let query = decoded(query.trim(), self.with_entities);
+            let query = decoded(query.trim(), &mut self.counts.with_entities);
             self.add(line, id.trim(), &query)
         })?;
         Ok(())

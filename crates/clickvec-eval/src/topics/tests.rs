@@ -6,7 +6,7 @@ fn read(text: &str) -> Result<Vec<Topic>> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("topics");
     std::fs::write(&path, text).unwrap();
-    read_topics(&path, &mut 0)
+    read_topics(&path, &mut TopicCounts::default())
 }
 
 fn pairs(text: &str) -> Vec<(String, String)> {
@@ -114,8 +114,12 @@ fn nothing_makes_it_panic() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             text.push_str(pieces[(state >> 33) as usize % pieces.len()]);
         }
-        let mut topics =
-            Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new(), with_entities: &mut 0 };
+        let mut topics = Topics {
+            path: Path::new("t"),
+            topics: Vec::new(),
+            lines: HashMap::new(),
+            counts: &mut TopicCounts::default(),
+        };
         let result = topics.tagged(text.as_bytes());
         assert!(result.is_err() || topics.topics.iter().all(|topic| !topic.id.is_empty() && !topic.text.is_empty()));
     }
@@ -123,7 +127,8 @@ fn nothing_makes_it_panic() {
 
 #[test]
 fn tagged_topics_must_be_utf_8() {
-    let mut reader = Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new(), with_entities: &mut 0 };
+    let mut reader =
+        Topics { path: Path::new("t"), topics: Vec::new(), lines: HashMap::new(), counts: &mut TopicCounts::default() };
     let fault = reader.tagged(&b"<top>\n<num> 1 <title> caf\xe9 </top>"[..]).unwrap_err();
     assert!(fault.to_string().starts_with("t:2: expected UTF-8, found another byte at position 20"), "{fault}");
 }

@@ -109,7 +109,7 @@ pub(super) fn lines(path: &Path, kind: Kind) -> Result<Rows> {
             qrels.map(|lines| lines.len())
         }
         Kind::Run => open().and_then(|lines| read_run(lines, path)).map(|lines| lines.len()),
-        Kind::Topics => read_queries(path).map(|topics| topics.len()),
+        Kind::Topics => read_queries(path).map(|(topics, _)| topics.len()),
         Kind::Queries => {
             let mut rows = Rows::default();
             for line in inputs::Lines::open(path)? {

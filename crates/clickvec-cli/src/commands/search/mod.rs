@@ -87,7 +87,17 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     );
     let index = Index::open(&args.index)?;
     index.prepare(args.mode)?;
-    let topics = args.topics.as_deref().map(read_queries).transpose()?;
+    let topics = match args.topics.as_deref() {
+        Some(path) => {
+            let (topics, headers) = read_queries(path)?;
+            if headers > 0 {
+                let left_out = console::counted(headers, "repeated header");
+                console::note(format_args!("{}: left out {left_out}", console::input(path)));
+            }
+            Some(topics)
+        }
+        None => None,
+    };
     ensure!(
         !args.trec || !topics.iter().flatten().any(|topic| topic.id.contains(char::is_whitespace)),
         "{}: expected ids without white space, as in TREC's files, found one with it; rename it",
