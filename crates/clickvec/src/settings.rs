@@ -19,7 +19,7 @@ use crate::fields::{self, Rule, fields};
 use crate::loss::LossKind;
 use crate::optimizer::OptimizerKind;
 use crate::tables;
-use crate::text::{Tail, TextConfig, WordLimit};
+use crate::text::{Tail, TextConfig, Tokens, WordLimit};
 use crate::views::Views;
 
 fields! {
@@ -222,8 +222,8 @@ impl TrainConfig {
     }
 
     /// Returns the settings of the LSTM-DSSM's experiments (Palangi et al. 2015): two towers, Nesterov momentum with its
-    /// schedule, four negatives from a minibatch of 1024, clipped gradients, and one click for each pair. What the paper
-    /// does not print was chosen in cross validation (docs/explanation/defaults.md).
+    /// schedule, four negatives from a minibatch of 1024, clipped gradients, one click for each pair, and words that white space
+    /// separates. What the paper does not print was chosen in cross validation (docs/explanation/defaults.md).
     pub fn lstm_dssm() -> TrainConfig {
         TrainConfig {
             shared_towers: false,
@@ -235,14 +235,15 @@ impl TrainConfig {
             clip_norm: Some(10.0),
             weighting: Weighting::Binary,
             epochs: 20,
+            text: TextConfig { tokens: Tokens::Spaces, ..TextConfig::USUAL },
             ..TrainConfig::default()
         }
     }
 
     /// Returns the settings of the CLSM's experiments (Shen et al. 2014): a CLSM 300/128 over windows of three words, without
     /// biases; two towers, plain gradient descent (eq. 7) without a limit on its norm, four negatives from a minibatch of
-    /// 1024, initial weights by the sizes of the layers, and one click for each pair. What the paper does not print was
-    /// chosen in cross validation (docs/explanation/defaults.md).
+    /// 1024, initial weights by the sizes of the layers, one click for each pair, and texts without punctuation. What the paper does
+    /// not print was chosen in cross validation (docs/explanation/defaults.md).
     pub fn clsm() -> TrainConfig {
         TrainConfig {
             encoder: EncoderConfig::Clsm(ClsmConfig::papers()),
@@ -250,6 +251,7 @@ impl TrainConfig {
             learning_rate: 1e-2,
             clip_norm: None,
             init_range: InitRange::Fan,
+            text: TextConfig { tokens: Tokens::SpacesWithoutPunctuation, ..TextConfig::USUAL },
             ..TrainConfig::lstm_dssm()
         }
     }

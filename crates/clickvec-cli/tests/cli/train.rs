@@ -58,12 +58,14 @@ fn presets_have_the_names_of_the_papers() {
         assert_eq!(&lstm[name], value, "{name}");
     }
     assert_eq!((&lstm["encoder"]["kind"], &lstm["negatives"]), (&"lstm".into(), &4.into()), "{lstm}");
+    assert_eq!(lstm["text"]["tokens"], "spaces", "{lstm}");
     let (clsm, _) = settings(&["--preset", "clsm"]);
     for (name, value) in same.iter().chain(&[("optimizer", "sgd".into()), ("clip_norm", "none".into())]) {
         assert_eq!(&clsm[name], value, "{name}");
     }
     let sizes = serde_json::json!({"kind": "clsm", "window": 3, "convolution": 300, "hidden": [], "semantic": 128, "bias": false});
     assert_eq!((&clsm["encoder"], &clsm["negatives"]), (&sizes, &4.into()), "{clsm}");
+    assert_eq!(clsm["text"]["tokens"], "spaces-without-punctuation", "{clsm}");
     let (other, _) = settings(&["--preset", "clsm", "--encoder", "dssm", "--set", "weighting=linear"]);
     assert_eq!((&other["encoder"]["kind"], &other["weighting"]), (&"dssm".into(), &"linear".into()));
 }
