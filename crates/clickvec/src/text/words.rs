@@ -71,8 +71,8 @@ impl TextConfig {
 
     /// Calls `word` with each word of `text`, in order, as [`for_each_word`] does for the usual rule.
     pub fn for_each_word(self, text: &str, buffer: &mut WordBuffer, word: impl FnMut(&str)) {
-        if text.is_ascii() && self.tokens == Tokens::Words {
-            ascii_words(text, &mut buffer.text, word);
+        if text.is_ascii() {
+            ascii_words(text, self.tokens, &mut buffer.text, word);
         } else {
             unicode_words(text, self, buffer, word);
         }
@@ -97,26 +97,46 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// Splits an ASCII text. It is already normalised, so lower-casing in place and slicing are enough.
-fn ascii_words(text: &str, lower: &mut String, mut word: impl FnMut(&str)) {
+fn ascii_words(text: &str, tokens: Tokens, lower: &mut String, word: impl FnMut(&str)) {
+    fn is_space(byte: u8) -> bool {
+        byte == b' ' || byte.is_ascii_control()
+    }
     lower.clear();
     lower.push_str(text);
     lower.make_ascii_lowercase();
-    if lower.contains('\'') {
-        lower.retain(|c| c != '\'');
+    match tokens {
+        Tokens::Words => {
+            if lower.contains('\'') {
+                lower.retain(|c| c != '\'');
+            }
+            ascii_runs(lower, |byte| byte.is_ascii_alphanumeric(), word);
+        }
+        Tokens::Spaces => ascii_runs(lower, |byte| !is_space(byte), word),
+        Tokens::SpacesWithoutPunctuation => {
+            let stays = |byte: u8| byte.is_ascii_alphanumeric() || is_space(byte);
+            if !lower.bytes().all(stays) {
+                lower.retain(|c| stays(c as u8));
+            }
+            ascii_runs(lower, |byte| byte.is_ascii_alphanumeric(), word);
+        }
     }
+}
+
+/// Calls `word` with each run of bytes of an ASCII text that are in a word.
+fn ascii_runs(text: &str, in_word: impl Fn(u8) -> bool, mut word: impl FnMut(&str)) {
     let mut start = None;
-    for (i, byte) in lower.bytes().enumerate() {
-        match (byte.is_ascii_alphanumeric(), start) {
+    for (i, byte) in text.bytes().enumerate() {
+        match (in_word(byte), start) {
             (true, None) => start = Some(i),
             (false, Some(first)) => {
-                word(&lower[first..i]);
+                word(&text[first..i]);
                 start = None;
             }
             _ => {}
         }
     }
     if let Some(first) = start {
-        word(&lower[first..]);
+        word(&text[first..]);
     }
 }
 
@@ -311,9 +331,9 @@ mod tests {
         assert_eq!(words(text), expected, "words of {text:?}");
     }
 
-    fn by_unicode_path(text: &str) -> Vec<String> {
+    fn by_unicode_path(text: &str, config: TextConfig) -> Vec<String> {
         let mut words = Vec::new();
-        unicode_words(text, TextConfig::USUAL, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
+        unicode_words(text, config, &mut WordBuffer::default(), |word| words.push(word.to_owned()));
         words
     }
 
@@ -322,7 +342,12 @@ mod tests {
 
         #[test]
         fn ascii_path_is_the_unicode_path(text in "[\\x00-\\x7f]{0,60}") {
-            prop_assert_eq!(words(&text), by_unicode_path(&text));
+            for tokens in [Tokens::Words, Tokens::Spaces, Tokens::SpacesWithoutPunctuation] {
+                for accents in [Accents::Keep, Accents::Fold] {
+                    let config = TextConfig { accents, tokens };
+                    prop_assert_eq!(config.words(&text), by_unicode_path(&text, config), "{:?}", config);
+                }
+            }
         }
 
         #[test]
