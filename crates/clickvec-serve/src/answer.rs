@@ -53,7 +53,7 @@ const PIECE: usize = 64 * 1024;
 /// The bytes of a permit.
 const UNIT: usize = 1024;
 
-/// The bound on the bytes of all large answers that clients have not taken yet.
+/// The bound on the bytes of all large answers that clients have not taken yet, and the memory that they and large requests leave behind.
 pub(crate) struct Outgoing {
     room: Arc<Semaphore>,
     units: usize,
@@ -81,12 +81,20 @@ impl Outgoing {
 }
 
 impl Outgoing {
-    /// Gives memory that answers have left back to the system, now and then, for ever.
-    pub(crate) async fn give_back_memory(&self) {
+    /// Counts the bytes of a request's body so far, of which `more` are new.
+    pub(crate) fn received(&self, more: usize, so_far: usize) {
+        if so_far > PIECE {
+            self.used.add(more);
+        }
+    }
+
+    /// Gives memory that requests, which take `longest`, and answers have left back to the system, now and then, for ever.
+    pub(crate) async fn give_back_memory(&self, longest: Duration) {
+        let every = EVERY.max(longest);
         loop {
-            tokio::time::sleep(EVERY).await;
-            let is_all = self.room.available_permits() == self.units;
-            tokio::task::block_in_place(|| self.used.give_back(is_all));
+            tokio::time::sleep(every).await;
+            let is_waiting = self.room.available_permits() < self.units;
+            tokio::task::block_in_place(|| self.used.give_back(is_waiting));
         }
     }
 }

@@ -49,7 +49,7 @@ pub(crate) async fn accept(
 ) {
     let permits = Permits::new(&service.config.limits);
     let owner = Arc::clone(&service);
-    let giving_back = tokio::spawn(async move { owner.outgoing.give_back_memory().await });
+    let giving_back = tokio::spawn(async move { owner.outgoing.give_back_memory(owner.config.limits.request).await });
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {

@@ -110,6 +110,7 @@ async fn read(mut body: Body, headers: &HeaderMap, service: &Service, started: I
             }
         };
         size += data.len() as u64;
+        service.outgoing.received(data.len(), all.len() + data.len());
         is_large |= size > limits.body as u64;
         if is_large {
             all = Vec::new();

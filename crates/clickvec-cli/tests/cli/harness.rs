@@ -206,3 +206,13 @@ impl Run {
         format!("clickvec {}\n── stdout ──\n{stdout}\n── stderr ──\n{stderr}", self.arguments)
     }
 }
+
+/// The anonymous memory, in bytes, that a process has; 0 if it has ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn anonymous_memory(process: u32) -> u64 {
+    let told = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kilobytes: u64 =
+        line.and_then(|line| line.trim().strip_suffix("kB")).map_or(0, |size| size.trim().parse().unwrap());
+    1024 * kilobytes
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::harness::{Folder, program};
+use crate::harness::{Folder, anonymous_memory, program};
 
 /// The largest anonymous memory, in bytes, that the program has while it runs with these arguments.
 fn peak(folder: &Path, arguments: &[&str]) -> u64 {
@@ -14,11 +14,7 @@ fn peak(folder: &Path, arguments: &[&str]) -> u64 {
     let mut running = command.spawn().unwrap();
     let mut peak = 0;
     let status = loop {
-        let told = std::fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kilobytes =
-            line.and_then(|line| line.trim().strip_suffix("kB")).map_or(0, |size| size.trim().parse().unwrap());
-        peak = peak.max(1024 * kilobytes);
+        peak = peak.max(anonymous_memory(running.id()));
         if let Some(status) = running.try_wait().unwrap() {
             break status;
         }

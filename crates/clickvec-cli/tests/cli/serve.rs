@@ -155,6 +155,54 @@ fn few_files_lower_the_limit_of_connections() {
     assert!(said.contains("expected at least 97 files that may be open, found 96"), "{said}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "some seconds; .ci/run runs it"]
+fn memory_of_large_requests_is_given_back() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    const CLIENTS: usize = 1024;
+    const AT_ONCE: usize = 64;
+    let folder = indexed();
+    // Of a client each, and of what else runs in this process.
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    let service = Service::start(&folder, &["--limit", "watch=0"]);
+    let megabytes = || crate::harness::anonymous_memory(service.child.id()) >> 20;
+    let before = megabytes();
+    let body = json!({"model": "shop", "input": vec!["red hammer ".repeat(700); 120]}).to_string();
+    let head = "POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length";
+    let request = format!("{head}: {}\r\n\r\n{body}", body.len());
+    let (clients, most) = (std::sync::Mutex::new(Vec::new()), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                for _ in 0..CLIENTS / AT_ONCE {
+                    let mut client = TcpStream::connect(&service.address).unwrap();
+                    // Some are refused, before all is sent.
+                    let _ = client.write_all(request.as_bytes());
+                    let _ = client.read(&mut [0; 1]);
+                    most.fetch_max(megabytes(), Ordering::Relaxed);
+                    clients.lock().unwrap().push(client);
+                }
+            });
+        }
+    });
+    let most = most.into_inner();
+    drop(clients);
+    let closed = Instant::now();
+    while megabytes() > before + 48 && closed.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let after = megabytes();
+    println!("{before} MB, with {CLIENTS} clients {most} MB, {after} MB {:?} later", closed.elapsed());
+    assert!(most > before + 96, "{before} MB and {most} MB, which tests nothing");
+    assert!(after <= before + 48, "{before} MB, with clients {most} MB, without {after} MB");
+    assert_eq!(service.end(), 0);
+}
+
 /// A program that starts threads before it knows whether there is room for them waits for itself for ever.
 #[test]
 #[ignore = "slow; .ci/run runs it"]
