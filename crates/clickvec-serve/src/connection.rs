@@ -16,12 +16,14 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde_json::json;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 use tower::Service as _;
 
+use crate::clock::while_dated;
 use crate::front::Peer;
 use crate::limits::Limits;
 use crate::permits::{Permit, Permits};
@@ -70,7 +72,11 @@ pub(crate) async fn accept(
         let (service, router, stop) = (Arc::clone(&service), router.clone(), stop.clone());
         tokio::spawn(async move {
             service.metrics.connected();
-            serve(&service.config.limits, router, stream, peer, Arc::new(permit), stop).await;
+            let served = serve(&service.config.limits, router, stream, peer, Arc::new(permit), stop);
+            if !while_dated(served).await {
+                let reason = "the clock is not in the years 1970 to 9999; connections are closed until it is set";
+                service.log.event("clock", json!({"reason": reason}));
+            }
             service.metrics.disconnected();
         });
     }

@@ -228,7 +228,7 @@ impl Slot {
 
 impl Generation {
     fn new(name: &str, number: u64, index: Index, files: Files) -> Generation {
-        Generation { name: name.to_owned(), number, opened: crate::log::now(), index, files: Mutex::new(files) }
+        Generation { name: name.to_owned(), number, opened: crate::clock::now(), index, files: Mutex::new(files) }
     }
 
     /// Returns the known state of its files.

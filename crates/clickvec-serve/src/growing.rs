@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clickvec_tables::files::{is_open_at, open_private};
 use serde_json::json;
 
-use crate::log::{Log, timestamp};
+use crate::clock::timestamp;
+use crate::log::Log;
 
 /// A torn line is looked for in pieces of this size.
 pub(crate) const PIECE: u64 = 64 * 1024;

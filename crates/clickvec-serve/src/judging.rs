@@ -24,6 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::clock;
 use crate::error::{Result, no_threads};
 use crate::fault::{Fault, Kind, json_response};
 use crate::routes::PAGE_POLICY;
@@ -76,8 +77,9 @@ impl JudgePage {
     ///
     /// # Errors
     ///
-    /// If there is no free port or no thread.
+    /// If there is no free port or no thread, or the clock is set to a year past 9999.
     pub fn start(answer: impl FnMut(Step) -> Result<Value> + Send + 'static) -> Result<JudgePage> {
+        clock::check()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(no_threads)?;
         let listen = |source: io::Error| {
             Error::new(ErrorKind::Io, format!("cannot listen: {source}")).within("127.0.0.1").caused_by(source)

@@ -20,6 +20,7 @@
 mod answer;
 mod clicks;
 mod clients;
+mod clock;
 mod config;
 mod connection;
 mod error;

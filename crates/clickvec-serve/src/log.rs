@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use serde_json::{Map, Value};
+
+use crate::clock::now;
 
 /// Lines that may wait for the writer; further ones are counted and dropped.
 const WAITING: usize = 8192;
@@ -64,16 +65,6 @@ impl Log {
             std::thread::sleep(SIGNAL_INTERVAL);
         }
     }
-}
-
-/// Returns the time, UTC, to a millisecond.
-pub(crate) fn now() -> String {
-    format!("{:.3}", timestamp())
-}
-
-/// Returns the time; the last of the year 9999 if the clock is set to a later one.
-pub(crate) fn timestamp() -> Timestamp {
-    Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::MAX)
 }
 
 fn write(sink: &mut impl Write, lines: &[Map<String, Value>]) {

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::answer::Outgoing;
 use crate::clients::Clients;
+use crate::clock;
 use crate::config::Config;
 use crate::connection::accept;
 use crate::error::{Result, no_threads, setting};
@@ -110,6 +111,7 @@ impl Server {
     /// If a setting is wrong, the address is taken, an index cannot be opened or fails its test, or a file cannot be written.
     pub fn start(mut config: Config, log: impl Write + Send + 'static) -> Result<Server> {
         check(&config)?;
+        clock::check()?;
         let few_files = fit_to_files(&mut config.limits)?;
         let hosts = Hosts::new(&config.hosts, !config.listen.ip().is_loopback())?;
         try_threads(THREADS + config.limits.workers + OTHER_THREADS).map_err(no_threads)?;

@@ -155,6 +155,63 @@ fn few_files_lower_the_limit_of_connections() {
     assert!(said.contains("expected at least 97 files that may be open, found 96"), "{said}");
 }
 
+/// hyper dates every answer, and panics if the clock has no such date.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clock_past_the_year_9999_closes_connections_until_it_is_set() {
+    let folder = indexed();
+    folder.write(
+        "clock.c",
+        r#"
+        #include <sys/syscall.h>
+        #include <time.h>
+        #include <unistd.h>
+        int clock_gettime(clockid_t clock, struct timespec *time) {
+            int result = syscall(SYS_clock_gettime, clock, time);
+            if (clock == CLOCK_REALTIME && access("later", F_OK) == 0) time->tv_sec += 8000L * 31556952;
+            if (clock == CLOCK_REALTIME && access("earlier", F_OK) == 0) time->tv_sec = -1;
+            return result;
+        }
+        "#,
+    );
+    let mut build = Command::new("cc");
+    build.args(["-shared", "-fPIC", "-o", "clock.so", "clock.c"]).current_dir(folder.path(""));
+    assert!(build.status().unwrap().success());
+    let serve = || {
+        let mut command = Command::new(program());
+        command.args(["serve", "shop.index", "--listen", "127.0.0.1:0", "--record", "record", "--limit", "watch=0"]);
+        command.env("LD_PRELOAD", folder.path("clock.so"));
+        command
+    };
+    let service = Service::run(&folder, &mut serve());
+    let click = json!({"query": "red hammer", "id": "t0010"}).to_string();
+    for set in ["later", "earlier"] {
+        assert_eq!(service.ask("POST", "/click", &click).0, 200);
+        folder.write(set, "");
+        let mut stream = TcpStream::connect(&service.address).unwrap();
+        // It may be closed before the request is sent.
+        let _ = stream.write_all(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        assert_eq!(String::from_utf8_lossy(&answer), "", "{set}");
+        let refused = serve().current_dir(folder.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains("error: expected a clock in the years 1970 to 9999, found "), "{said}");
+        assert!(said.contains("set the clock of this machine") && refused.status.code() == Some(2), "{said}");
+        std::fs::remove_file(folder.path(set)).unwrap();
+    }
+    assert_eq!(service.ask("POST", "/click", &click).0, 200);
+    assert_eq!(service.end(), 0);
+    let log = folder.read("serve.log");
+    let times = |event: &str| -> Vec<String> {
+        let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["event"] == event).map(|line| line["time"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(times("clock"), ["9999-12-30T22:00:00.999Z", "1970-01-01T00:00:00.000Z"], "{log}");
+    assert_eq!(times("request").len(), 3, "{log}");
+    folder.run(&["prepare", "record/clicks.jsonl", "--output", "log.tsv"]).code(0).says("3 clicks");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 #[ignore = "some seconds; .ci/run runs it"]

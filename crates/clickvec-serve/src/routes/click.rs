@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use crate::answer::{Record, Recorded};
 use crate::clicks::LATER;
 use crate::clients::Caller;
+use crate::clock;
 use crate::fault::{Fault, Kind, quoted};
 use crate::generation::Generation;
-use crate::log::{self, now};
 use crate::request::{JsonBody, WholeNumber, nullable};
 use crate::service::Service;
 use crate::sheet::{DOWN, SheetRow, UP};
@@ -84,7 +84,7 @@ fn ubi(rows: &[Line<'_>], shown: &[String]) -> Result<[Vec<u8>; 2], Fault> {
     let Some(&Line { time: timestamp, index: application, query: user_query, .. }) = rows.first() else {
         return Ok([queries, events]);
     };
-    let (number, since) = (NUMBER.fetch_add(1, Ordering::Relaxed), log::timestamp().as_nanosecond());
+    let (number, since) = (NUMBER.fetch_add(1, Ordering::Relaxed), clock::timestamp().as_nanosecond());
     let query_id = &format!("{:x}-{since:x}-{number:x}", std::process::id());
     let query =
         UbiQuery { timestamp, application, query_id, user_query, object_id_field: ID, query_response_hit_ids: shown };
@@ -146,7 +146,7 @@ pub(super) async fn click(
     let rows = shown.len() + usize::from(id.is_some() && rank.is_none());
     service.take_share(&caller, rows)?;
     let generation = service.generation(index.as_deref(), None)?;
-    let time = now();
+    let time = clock::now();
     let mut listed: Vec<(&str, bool, Option<usize>)> =
         (1..).zip(&shown).map(|(at, shown)| (shown.as_str(), rank == Some(at), Some(at))).collect();
     listed.extend(id.as_deref().filter(|_| rank.is_none()).map(|id| (id, true, position)));
