@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kill the program at its system calls, and fill its disk: python3 bench/check_faults.py PROGRAM [--most N] [--only PART]
 
-An index is built, replaced, updated and compacted, and clicks are kept. Each time, strace kills the program at one of the calls
+An index is built, replaced, updated and compacted, a model is exported over another, and clicks are kept. Each time, strace kills the program at one of the calls
 that change files (the first, the second, ...), or lets the call fail for want of space. What was there before must still answer,
 what was acknowledged must be there, and the next try must succeed and leave nothing behind. As root also on a file system of a
 few hundred KiB. Needs strace, and a system that lets it trace. N bounds the places that are tried for each kind of call. PART is
-changes, disk or clicks.
+changes, export, disk or clicks.
 """
 import argparse
 import collections
@@ -23,7 +23,7 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).parent.parent
-MODEL = ROOT / "testdata" / "frozen" / "format-1" / "lstm.safetensors"
+MODEL, NEW, OLD = (ROOT / "testdata" / "frozen" / "format-1" / f"{name}.safetensors" for name in ("lstm", "bilstm", "gru"))
 CALLS = ["rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat", "mkdir", "mkdirat", "fsync", "fdatasync",
          "ftruncate", "write", "pwrite64"]
 
@@ -38,6 +38,8 @@ def traced(command, *options):
 
 class Work:
     """An index and what is done to it."""
+
+    output, last = "shop.index", "manifest.json"
 
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
@@ -64,9 +66,9 @@ class Work:
         assert finished.returncode == 0, (command, finished.stderr)
 
     def begin(self, start):
-        shutil.rmtree(self.folder / "shop.index", ignore_errors=True)
+        shutil.rmtree(self.folder / self.output, ignore_errors=True)
         if start:
-            shutil.copytree(self.folder / start, self.folder / "shop.index")
+            shutil.copytree(self.folder / start, self.folder / self.output)
 
     def answer(self):
         """What a search finds; None if there is no index."""
@@ -96,6 +98,24 @@ class Work:
         return now == after
 
 
+class Export(Work):
+    """An export of a model's graphs, which must be those of one model, and the code that goes with them."""
+
+    output, last = "graphs", "export.json"
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        export = [program, "export", "--to", "onnx", "--output", "graphs"]
+        self.commands = {"first export": (None, [*export, NEW]), "export in place of another": ("exported", [*export, NEW])}
+        self.done([*export, OLD])
+        (folder / "graphs").rename(folder / "exported")
+
+    def answer(self):
+        """The bytes of each file; None if there is no folder."""
+        folder = self.folder / "graphs"
+        return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else None
+
+
 def spread(count, most):
     """At most `most` of 1 to `count`, with the first and the last."""
     return sorted({1 + place * (count - 1) // max(most - 1, 1) for place in range(min(most, count))} | ({count} if count else set()))
@@ -111,7 +131,7 @@ def check_changes(work, most):
         before = work.answer()
         cases = [(f"{call}:{{}}:when={place}", []) for call, count in places.items() for place in spread(count, most)]
         # The last step is on another thread than the writing of words, whose calls would be counted first.
-        cases += [(f"{call}:{{}}", ["-P", path]) for call in ("rename", "renameat2") for path in ("shop.index", "shop.index/manifest.json")]
+        cases += [(f"{call}:{{}}", ["-P", path]) for call in ("rename", "renameat2") for path in (work.output, f"{work.output}/{work.last}")]
         tried, ended = 0, 0
         for case, more in cases:
             for fault in ["signal=KILL", "error=ENOSPC"]:
@@ -129,6 +149,12 @@ def check_changes(work, most):
                 assert is_after or done.returncode != 0, f"{what}: it said that it was done, and it was not"
                 ended += is_after
         print(f"{name}: {tried} faults; the new one was there after {ended}, the old one after {tried - ended}", flush=True)
+
+
+def check_export(work, most):
+    folder = work.folder / "export"
+    folder.mkdir()
+    check_changes(Export(work.program, folder), most)
 
 
 def check_disk(work):
@@ -221,7 +247,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--most", type=int, default=6)
-    parts = {"changes": check_changes, "disk": lambda work, _: check_disk(work), "clicks": check_clicks}
+    parts = {"changes": check_changes, "export": check_export, "disk": lambda work, _: check_disk(work), "clicks": check_clicks}
     parser.add_argument("--only", choices=parts)
     args = parser.parse_args()
     if not shutil.which("strace") or run(["strace", "-o", "/dev/null", "true"], ".").returncode != 0:
