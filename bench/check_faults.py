@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Kill the program at its system calls, and fill its disk: python3 bench/check_faults.py PROGRAM [--most N] [--only PART]
 
-An index is built, replaced, updated and compacted, a model is exported over another, and clicks are kept. Each time, strace kills the program at one of the calls
-that change files (the first, the second, ...), or lets the call fail for want of space. What was there before must still answer,
-what was acknowledged must be there, and the next try must succeed and leave nothing behind. As root also on a file system of a
-few hundred KiB. Needs strace, and a system that lets it trace. N bounds the places that are tried for each kind of call. PART is
-changes, export, disk or clicks.
+An index is built, replaced, updated and compacted, a model is exported over another, and clicks are kept. Each time, strace kills
+the program at one of the calls that change files (the first, the second, ...), or lets the call fail for want of space. What was
+there before must still answer, what was acknowledged must be there, and the next try must succeed and leave nothing behind. As root
+also on a file system of a few hundred KiB. Needs strace, and a system that lets it trace. N bounds the places that are tried for
+each kind of call. PART is changes, export, disk or clicks.
 """
 import argparse
 import collections

@@ -54,7 +54,10 @@ pub(crate) fn bad_value(role: Role, column: &str, text: &str) -> RowFault {
     let mut found = what(text);
     if role == Role::Time {
         let forms: Vec<String> = Time::forms(text).map(|form| format!("`{form}`")).collect();
-        if !forms.is_empty() {
+        if Time::is_sheet_day(text) {
+            found = "a day of a spreadsheet; save such cells as dates, or name the form `%s` if these are seconds"
+                .to_owned();
+        } else if !forms.is_empty() {
             found = format!("a time of the form {}", forms.join(" or "));
         }
     }

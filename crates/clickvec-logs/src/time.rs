@@ -9,6 +9,8 @@ const SECOND: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 /// 2200-01-01 in seconds. A larger number is in a smaller unit.
 const LATEST: i64 = 7_258_118_400;
+/// Days from 1900 or 1904, as spreadsheets count them, of this century. No log has such seconds.
+const SHEET_DAYS: std::ops::Range<f64> = 35_000.0..55_000.0;
 
 /// Microseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,11 +19,11 @@ pub struct Time(pub i64);
 impl Time {
     /// Parses a date; a date and a time of day, with or without an offset (UTC if without); or seconds, with or without a
     /// fraction, milli-, micro- or nanoseconds since 1970, told apart by their size. Numbers of 8, 12 and 14 digits are dates
-    /// such as `20240517`, `202405170830` and `20240517083000`.
+    /// such as `20240517`, `202405170830` and `20240517083000`. The days of spreadsheets are none; see [`Time::is_sheet_day`].
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
         if text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-            return number(text);
+            return if Time::is_sheet_day(text) { None } else { number(text) };
         }
         if let Some(time) = plain(text) {
             return Some(time);
@@ -53,10 +55,16 @@ impl Time {
         from_civil(time)
     }
 
+    /// Returns whether a number is most likely the day of a spreadsheet, with the time of day as its fraction: `45429.354` for
+    /// 2024-05-17 08:30.
+    pub fn is_sheet_day(text: &str) -> bool {
+        text.trim().parse().is_ok_and(|number: f64| SHEET_DAYS.contains(&number))
+    }
+
     /// Parses a time in this form of `strftime`, such as `%d.%m.%Y %H:%M`; UTC unless the text has an offset.
     pub fn parse_as(form: &str, text: &str) -> Option<Time> {
         let broken_down = strtime::parse(form, text.trim()).ok()?;
-        if broken_down.offset().is_some() {
+        if broken_down.offset().is_some() || broken_down.timestamp().is_some() {
             return broken_down.to_timestamp().ok().map(|time| Time(time.as_microsecond()));
         }
         let time = broken_down.to_datetime().or_else(|_| broken_down.to_date().map(civil::DateTime::from));
@@ -322,6 +330,8 @@ mod tests {
             assert_eq!(Time::forms(text).next(), Some(form), "{text}");
             assert_eq!(Time::parse_as(form, text), Time::parse(same), "{text}");
         }
+        assert!(Time::is_form("%s"));
+        assert_eq!(Time::parse_as("%s", "45429"), Some(Time(45_429 * SECOND)));
         assert_eq!(Time::forms("03/04/2025").collect::<Vec<_>>(), ["%m/%d/%Y", "%d/%m/%Y"]);
         assert_eq!(Time::forms("soon").count(), 0);
     }
@@ -341,6 +351,9 @@ mod tests {
             "20241399",
             "20240517253000",
             "1715934600.x",
+            "35000",
+            "45429.354",
+            "54999.999",
             "1.2.3",
             "2025-03-04T24:30:00Z",
             "2025-13-4",

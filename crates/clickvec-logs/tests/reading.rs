@@ -63,6 +63,14 @@ fn a_column_that_may_say_what_was_clicked_is_asked_about() {
     {
         assert_eq!(pairs("log.csv", &log(name, values)).len(), 2, "{name}");
     }
+    for (head, row) in
+        [("query,title,weight", "red hose,Hose,0.5"), ("query,title,count,Weight", "red hose,Hose,2,0.5")]
+    {
+        let log = format!("{head}\n{row}\n");
+        assert!(refused("log.csv", &log).contains("found `weight`, whose weights of clicks would be lost"), "{head}");
+        // Who clicked on a parcel of this weight.
+        assert_eq!(pairs("log.csv", &format!("{head},user\n{row},u\n")).len(), 1, "{head}");
+    }
     let named = |role: Option<&str>| {
         let log = log("label", ["1", "0"]);
         let name = |config: &mut Config| match role {
@@ -162,6 +170,13 @@ fn other_forms_of_times_are_read_by_name() {
     for none in ["null", "NaT"] {
         assert_eq!(pairs("log.csv", &log(none)).len(), 1);
     }
+    let error = refused("log.csv", &log("45987.5"));
+    assert!(error.contains("found a day of a spreadsheet; save such cells as dates, or name the form `%s`"), "{error}");
+    let (_, report) = prepared(&[("log.csv", &log("45987"))], |config| {
+        config.table.time_format = Some("%s".to_owned());
+    })
+    .unwrap();
+    assert_eq!(report.days, Some(("1970-01-01".to_owned(), "1970-01-01".to_owned())));
     assert!(refused("log.csv", &log("soon")).contains("; name the form of times as `time_format`"));
 }
 

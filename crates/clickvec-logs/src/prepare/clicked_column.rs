@@ -11,6 +11,9 @@ use crate::error::ask;
 use crate::tables::Options;
 use crate::{Error, ErrorKind, Result};
 
+/// The column of a click log with factors of the loss, which logs do not have.
+const WEIGHT: &str = "weight";
+
 /// Names the column of clicks, or of their counts, in `options` if the logs have one by its name and values. Returns its role and name.
 ///
 /// # Errors
@@ -44,7 +47,8 @@ fn detect(path: &Path, copied: &Copied, options: &Options) -> Result<Option<(Rol
     let columns = &options.columns;
     let has = |role: Role| columns.names_of(role).any(|name| table.has(name));
     // With counts they are clicks: a simulated log has grades too.
-    let is_counted = columns.is_named(Role::Count) || has(Role::Count) || table.has("weight");
+    let is_weighted = table.has(WEIGHT) && columns.is_free(WEIGHT);
+    let is_counted = columns.is_named(Role::Count) || has(Role::Count) || is_weighted;
     let is_logged = [Role::User, Role::Time, Role::Position, Role::Session].into_iter().any(has);
     let mut free = ClickColumns::new(&mut table, |name| columns.is_free(name));
     let mut record = Record::default();
@@ -57,6 +61,7 @@ fn detect(path: &Path, copied: &Copied, options: &Options) -> Result<Option<(Rol
         }
     }
     match free.finding(is_counted, is_logged) {
+        None if is_weighted && !is_logged => Err(ask(path, WEIGHT, "whose weights of clicks would be lost")),
         None => Ok(None),
         Some(ClickColumn::Flag(name)) => Ok(Some((Role::Clicked, name.to_owned()))),
         Some(ClickColumn::Count(name)) => Ok(Some((Role::Count, name.to_owned()))),
