@@ -120,7 +120,10 @@ impl Draft {
         self.fault = self.fault.filter(|(other, _)| *other != role);
         let Some(value) = value else { return };
         let is_flag = value.is_boolean() && matches!(role, Role::Query | Role::Title | Role::Item);
-        if let Some(found) = no_text(value).or(is_flag.then_some("true or false")) {
+        let is_id = matches!(role, Role::Item | Role::User | Role::Session | Role::Key);
+        let has_several = is_id && value.as_array().is_some_and(|ids| ids.len() > 1);
+        let fault = is_flag.then_some("true or false").or(has_several.then_some("a list of several"));
+        if let Some(found) = no_text(value).or(fault) {
             self.fault = self.fault.or(Some((role, found)));
         } else if let Some(text) = scalar(value) {
             self.fields.push((role, text));

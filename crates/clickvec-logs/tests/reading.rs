@@ -155,6 +155,23 @@ fn lists_of_objects_and_of_ids_are_no_texts() {
     let found = refused(r#"{"query":"red hose","title":"Hose","item":["7","8"]}"#);
     assert!(found.contains("expected one id in column `item`, found a list of 2"), "{found}");
     assert_eq!(pairs("log.jsonl", r#"{"query":["red","hose"],"title":"Hose","item":["7"]}"#), ["red hose\tHose\t1"]);
+    let event = UBI.lines().nth(2).unwrap().replace("\"A\"", "[\"A\",\"B\"]");
+    let ubi =
+        prepared(&[("ubi.jsonl", &format!("{UBI}{event}\n"))], |config| config.preset = Some(Preset::Ubi)).unwrap_err();
+    assert!(ubi.to_string().contains("ubi.jsonl:8: expected a text as item, found a list of several"), "{ubi}");
+}
+
+#[test]
+fn json_in_a_field_is_no_text() {
+    for (row, column, found) in [
+        (r#""{""text"":""red hose""}",Hose"#, "query", "an object"),
+        (r#"red hose,"[{""name"":""Hose""}]""#, "title", "a list of more than texts and numbers"),
+    ] {
+        let expected = format!("expected a text in column `{column}`, found the JSON of {found}");
+        assert!(refused("log.csv", &format!("query,title\n{row}\n")).contains(&expected), "{row}");
+    }
+    let texts = "query\ttitle\n[red] hose\t{Hose}\n[7]\t[\"a\"]\n";
+    assert_eq!(pairs("log.tsv", texts), ["[7]\t[\"a\"]\t1", "[red] hose\t{Hose}\t1"]);
 }
 
 #[test]

@@ -36,10 +36,11 @@ pub(crate) fn check() -> Result<()> {
 /// whether it came to its end.
 pub(crate) async fn while_dated(future: impl Future<Output = ()>) -> bool {
     let mut future = pin!(future);
-    poll_fn(|context| match has_date(SystemTime::now()) {
-        true => future.as_mut().poll(context).map(|()| true),
-        false => Poll::Ready(false),
-    })
+    poll_fn(
+        |context| {
+            if has_date(SystemTime::now()) { future.as_mut().poll(context).map(|()| true) } else { Poll::Ready(false) }
+        },
+    )
     .await
 }
 

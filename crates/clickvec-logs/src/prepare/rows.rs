@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clickvec::internals::clicks::query_hash;
 use clickvec::internals::text::words;
-use clickvec_tables::table::{RowFault, flag};
+use clickvec_tables::table::{RowFault, flag, no_text};
 use clickvec_tables::{decoded, null_text};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -319,6 +319,12 @@ impl Reader<'_> {
                 _ => bad_value(role, &column, found),
             }
         };
+        for role in [Role::Query, Role::Title] {
+            if let Some(found) = record.get(role).and_then(json_in) {
+                let column = options.columns.get(role).unwrap_or(role.name());
+                return Err(RowFault::expected("bad value", format_args!("a text in column `{column}`"), found));
+            }
+        }
         let count = match record.get(Role::Count) {
             None if self.has_count => return Err(bad(Role::Count, "")),
             None => 1,
@@ -368,6 +374,16 @@ pub fn value_fault(role: Role, column: &str, text: &str) -> Option<RowFault> {
         _ => true,
     };
     (!is_fine).then(|| bad_value(role, column, text))
+}
+
+/// Returns what the JSON of a field is if it is no text, as tables made of nested data have it.
+fn json_in(field: &str) -> Option<String> {
+    let field = field.trim_start();
+    if !field.starts_with(['{', '[']) {
+        return None;
+    }
+    let value = serde_json::from_str(field).ok()?;
+    no_text(&value).map(|found| format!("the JSON of {found}"))
 }
 
 fn count_of(text: &str) -> Option<u64> {
