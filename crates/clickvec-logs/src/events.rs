@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::columns::Role;
 use crate::user::user;
@@ -168,8 +168,14 @@ fn ubi(event: &Value, actions: &[Action], rows: &mut VecDeque<Draft>) {
         (None, "impression") => Event::Showing,
         _ => return,
     };
-    let object = |key: &str| lookup(event, &format!("event_attributes.object.{key}"));
-    let position = lookup(event, "event_attributes.position.ordinal");
+    // In a table, one field may have all attributes.
+    let attributes = event.get("event_attributes").and_then(Value::as_str);
+    let parsed = attributes
+        .and_then(|text| serde_json::from_str(text).ok())
+        .map(|value: Value| json!({"event_attributes": value}));
+    let with_attributes = parsed.as_ref().unwrap_or(event);
+    let object = |key: &str| lookup(with_attributes, &format!("event_attributes.object.{key}"));
+    let position = lookup(with_attributes, "event_attributes.position.ordinal");
     rows.push_back(
         common(Draft::new(event_kind))
             .with(Role::Query, own(query))

@@ -273,9 +273,14 @@ fn tables_of_ubi_are_read_as_its_documents() {
     let queries = "application,query_id,client_id,user_query,timestamp\nshop,q0,c1,hose,2025-03-04T10:00:00Z\n";
     let events = "object_id,rank,action_name,query_id,client_id,timestamp\nA,0,impression,q0,c1,2025-03-04T10:00:00Z\n\
                   A,0,click,q0,c1,2025-03-04T10:00:01Z\n";
-    let (pairs, _) = prepared(&[("queries.csv", queries), ("events.csv", events)], |config| {
-        (config.preset, config.item_as_title) = (Some(Preset::Ubi), true);
-    })
-    .unwrap();
-    assert_eq!(pairs, ["hose\tA\t1"]);
+    let attributes = "action_name,query_id,client_id,event_attributes\n\
+                      click,q0,c1,\"{\"\"object\"\":{\"\"object_id\"\":\"\"A\"\"}}\"\n";
+    let paths = "action_name,query_id,client_id,event_attributes.object.object_id\nclick,q0,c1,A\n";
+    for events in [events, attributes, paths] {
+        let (pairs, _) = prepared(&[("queries.csv", queries), ("events.csv", events)], |config| {
+            (config.preset, config.item_as_title) = (Some(Preset::Ubi), true);
+        })
+        .unwrap();
+        assert_eq!(pairs, ["hose\tA\t1"], "{events}");
+    }
 }
