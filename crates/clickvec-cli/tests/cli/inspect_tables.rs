@@ -115,6 +115,8 @@ fn what_is_not_known_is_no_success() {
     folder.run(&["inspect", "empty"]).code(1).prints("expected a header line, found nothing");
     folder.write("noise", [0xff, 0xfe, 0, 1, 2, 3]);
     folder.run(&["inspect", "noise"]).code(1);
+    folder.write("blank.tsv", "id\ttitle\n1\t-\n2\t\n");
+    folder.run(&["inspect", "blank.tsv"]).code(1).prints("blank.tsv:1: expected titles with words, found none");
     folder.run(&["inspect", "missing"]).code(2).says("missing: cannot open");
     folder.run(&["inspect"]).code(2);
     folder.write("judged.tsv", "query\ttitle\tgrade\na\tb\t17\na\tc\t1\n");

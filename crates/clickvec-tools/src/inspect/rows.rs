@@ -78,13 +78,17 @@ pub(super) fn titles(path: &Path, kind: Kind, columns: &GuessedColumns, watch: &
     let other = |role, usual| columns.other_name(role, usual).filter(|_| kind == Kind::Titles);
     let name = |role, usual| other(role, usual).map(str::to_owned);
     let titles = Titles { path: path.to_owned(), id: name(Role::Item, "id"), text: name(Role::Title, TITLE) };
-    let mut read = 0u64;
-    let read = for_each_title(titles, TITLE, |_| {
+    let (mut read, mut with_words) = (0u64, 0u64);
+    let read = for_each_title(titles, TITLE, |title| {
         read += 1;
+        with_words += u64::from(!words(&title.title).is_empty());
         told(watch, read)
     });
     match read {
         Err(error) => Rows::with_error(error),
+        Ok(read) if read.titles > 0 && with_words == 0 => {
+            Ok(Rows::with_fault(1, "expected titles with words, found none"))
+        }
         Ok(read) => {
             let first = read.skipped.first.iter();
             Ok(Rows {
