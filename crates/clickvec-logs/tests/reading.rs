@@ -269,6 +269,31 @@ fn named_columns_take_precedence_over_those_of_ubi() {
 }
 
 #[test]
+fn ordinals_of_ubi_may_start_at_0() {
+    let mut log = String::new();
+    for (search, [first, second]) in [["A", "B"], ["B", "A"], ["A", "B"]].into_iter().enumerate() {
+        log +=
+            &format!("{{\"query_id\":\"q{search}\",\"user_query\":\"hose\",\"timestamp\":\"2025-03-04T10:00:00Z\"}}\n");
+        let clicked = if search == 2 { (second, 1) } else { (first, 0) };
+        for (action, (item, ordinal)) in [("impression", (first, 0)), ("impression", (second, 1)), ("click", clicked)] {
+            log += &format!(
+                "{{\"action_name\":\"{action}\",\"query_id\":\"q{search}\",\"event_attributes\":{{\"object\":{{\"object_id\":\
+                 \"{item}\"}},\"position\":{{\"ordinal\":{ordinal}}}}}}}\n"
+            );
+        }
+    }
+    let (_, report) = prepared(&[("ubi.jsonl", &log)], |config| {
+        (config.preset, config.item_as_title) = (Some(Preset::Ubi), true);
+        config.position_weighting = Some(clickvec_logs::options::weighting("").unwrap());
+    })
+    .unwrap();
+    let positions = report.positions.unwrap().positions;
+    let counts: Vec<_> =
+        positions.iter().map(|position| (position.position, position.shown, position.clicks)).collect();
+    assert_eq!(counts, [(0, 3, 2), (1, 3, 1)]);
+}
+
+#[test]
 fn tables_of_ubi_are_read_as_its_documents() {
     let queries = "application,query_id,client_id,user_query,timestamp\nshop,q0,c1,hose,2025-03-04T10:00:00Z\n";
     let events = "object_id,rank,action_name,query_id,client_id,timestamp\nA,0,impression,q0,c1,2025-03-04T10:00:00Z\n\

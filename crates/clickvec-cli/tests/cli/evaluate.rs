@@ -127,6 +127,10 @@ fn trec_files_come_back_with_the_same_numbers() {
         ])
         .code(0)
         .json_lines();
+    // As trec_eval does, it takes no notice of what follows the tag.
+    folder.write("runs/tagged.run", folder.read("runs/model.run").replace('\n', " of today, the second\n"));
+    let tagged = folder.run(&["evaluate", "--judged", "runs/judged.qrels", "runs/tagged.run", "--trec-eval", "--json"]);
+    assert_eq!(tagged.code(0).json_lines()[0]["systems"][0]["ndcg@10"], read[0]["systems"][1]["ndcg@10"]);
     for system in [0, 1] {
         for metric in ["ndcg@1", "ndcg@3", "ndcg@10", "mrr", "map"] {
             let [a, b] = [&written, &read].map(|report| report[0]["systems"][system][metric].as_f64().unwrap());

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{Folder, SMALL, program};
+use crate::harness::{DATA, Folder, SMALL, program, row};
 
 /// The files in the folder with temporary names.
 fn left_behind(folder: &Folder) -> Vec<OsString> {
@@ -20,11 +20,13 @@ fn left_behind(folder: &Folder) -> Vec<OsString> {
 fn a_pipe_where_a_file_must_be_is_told_at_once() {
     let folder = Folder::with_model();
     assert!(Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap().success());
-    for arguments in [
-        "inspect pipe",
-        "search pipe red",
-        "embed pipe --side query --text-column query clicks.tsv",
-        "index --model pipe --titles titles.tsv --output index",
+    folder.write("table.toml", DATA.to_owned() + &row("a", "ranker = \"bm25\""));
+    for (arguments, expected) in [
+        ("inspect pipe", "pipe: expected "),
+        ("search pipe red", "pipe: expected "),
+        ("embed pipe --side query --text-column query clicks.tsv", "pipe: expected "),
+        ("index --model pipe --titles titles.tsv --output index", "pipe: expected "),
+        ("lab table table.toml --cache pipe --output table.html", "pipe/models: cannot make this folder"),
     ] {
         let mut child = Command::new(program())
             .args(arguments.split(' '))
@@ -42,7 +44,7 @@ fn a_pipe_where_a_file_must_be_is_told_at_once() {
         let output = child.wait_with_output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(!waited && output.status.code() == Some(2), "{arguments}: {stderr}");
-        assert!(stderr.contains("pipe: expected "), "{arguments}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments}: {stderr}");
     }
 }
 

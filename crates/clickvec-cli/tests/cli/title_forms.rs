@@ -39,6 +39,21 @@ fn a_search_finds_the_same_in_any_form() {
 }
 
 #[test]
+fn blanks_around_an_id_are_no_part_of_it_in_any_form() {
+    let folder = Folder::with_model();
+    for (name, table) in [
+        ("a.csv", "id,title\n t1 ,red hammer\n\" t2\",blue hammer\n"),
+        ("a.tsv", "id\ttitle\n t1 \tred hammer\n t2\tblue hammer\n"),
+        ("a.jsonl", "{\"id\":\" t1 \",\"title\":\"red hammer\"}\n{\"id\":\" t2\",\"title\":\"blue hammer\"}\n"),
+    ] {
+        folder.write(name, table);
+        folder.index("model.safetensors", name).code(0);
+        let found = folder.run(&["search", "shop.index", "--json", "red hammer"]).code(0).json_lines();
+        assert_eq!([&found[0]["results"][0]["id"], &found[0]["results"][1]["id"]], ["t1", "t2"], "{name}");
+    }
+}
+
+#[test]
 fn every_command_that_takes_titles_takes_them() {
     let folder = folder();
     let with = |command: &[&str]| folder.run(&[command, &["--titles", "titles.csv"], &NAMES].concat()).code(0);
