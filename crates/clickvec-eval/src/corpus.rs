@@ -12,6 +12,9 @@ use clickvec::train::Weighting;
 use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
+/// Where all lines are broken, the first of them are shown.
+const SHOWN_BROKEN: usize = 3;
+
 /// The files of a corpus.
 #[derive(Debug, Clone, Default)]
 pub struct CorpusFiles<'a> {
@@ -57,7 +60,12 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: Option<&Judgments>) -> Re
         Some(titles) => {
             let found = read_titles(titles, files.field)?;
             if found.titles.is_empty() {
-                let error = Error::expected(ErrorKind::Empty, "titles below the header", "none");
+                let first: String = found.skipped.shown().take(SHOWN_BROKEN).map(|line| format!("; {line}")).collect();
+                let none = match found.skipped.count {
+                    0 => "none".to_owned(),
+                    broken => format!("none ({broken} broken{first})"),
+                };
+                let error = Error::expected(ErrorKind::Empty, "titles below the header", none);
                 return Err(error.help("see docs/reference/tables.md").at(&found.path));
             }
             found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;

@@ -83,6 +83,11 @@ fn titles_that_cannot_be_read() {
     folder.write("bad", "id\ttitle\n");
     let nothing = "bad: expected titles below the header, found none";
     folder.index("model.safetensors", "bad").code(2).says(nothing);
+    folder.write("bad", "id\ttitle\n1\n2\n3\n4\n");
+    let broken = "expected titles below the header, found none (4 broken; line 2: expected at least 2 columns, found 1";
+    folder.run(&["evaluate", "--judged", "judged.tsv", "bm25", "--titles", "bad"]).code(2).says(broken);
+    let index = folder.index("model.safetensors", "bad").code(2);
+    index.says("bad:2: expected at least 2 columns, found 1");
 }
 
 #[test]
