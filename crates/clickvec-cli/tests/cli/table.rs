@@ -434,6 +434,7 @@ fn the_pairs_of_a_claim_are_corrected_together() {
     assert!(folder.read("t.html").contains("it is better (NDCG@3)"));
     let text = folder.run(&["lab", "table", "spec.toml"]).code(0).stdout();
     assert!(text.contains("it is better (NDCG@3)\n") && text.contains("Both against LSTM"), "{text}");
+    assert!(text.lines().any(|line| line.contains("CPU time") && line.ends_with("weights")), "{text}");
     let fingerprint = report["fingerprint"].as_str().unwrap();
     assert!(fingerprint.len() == 16 && report["systems"][1]["weights"].as_u64().unwrap() > 1000, "{report}");
 }
