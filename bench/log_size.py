@@ -13,17 +13,18 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+# As a spec's `train` has them.
 NETWORKS = {
-    "DSSM": "--encoder dssm --set encoder.layers=288,96",
-    "CLSM, window 1": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=1",
-    "CLSM, window 3": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=3",
-    "CLSM, window 5": "--encoder clsm --set encoder.convolution=288 --set encoder.semantic=96 --set encoder.window=5",
-    "RNN": "--encoder rnn --set encoder.hidden=288",
-    "LSTM": "--encoder lstm --set encoder.cells=96",
-    "BiLSTM": "--encoder bilstm --set encoder.cells=96",
-    "GRU": "--encoder gru --set encoder.cells=96",
+    "DSSM": 'encoder.kind = "dssm", encoder.layers = [288, 96]',
+    "CLSM, window 1": 'encoder.kind = "clsm", encoder.convolution = 288, encoder.semantic = 96, encoder.window = 1',
+    "CLSM, window 3": 'encoder.kind = "clsm", encoder.convolution = 288, encoder.semantic = 96, encoder.window = 3',
+    "CLSM, window 5": 'encoder.kind = "clsm", encoder.convolution = 288, encoder.semantic = 96, encoder.window = 5',
+    "RNN": 'encoder.kind = "rnn", encoder.hidden = 288',
+    "LSTM": 'encoder.kind = "lstm", encoder.cells = 96',
+    "BiLSTM": 'encoder.kind = "bilstm", encoder.cells = 96',
+    "GRU": 'encoder.kind = "gru", encoder.cells = 96',
 }
-TOWERS = {"one tower": "", "two towers": " --set shared_towers=false"}
+TOWERS = {"one tower": "", "two towers": ", shared_towers = false"}
 # How many negatives are sampled, with one tower; in the rows above they are the 63 other titles of the minibatch.
 SAMPLED = {"CLSM, window 3, J = 4": ("CLSM, window 3", 4), "CLSM, window 3, J = 50": ("CLSM, window 3", 50), "RNN, n = 4": ("RNN", 4)}
 RANKERS = {"BM25": "bm25", "letter trigrams": "trigram"}
@@ -55,14 +56,14 @@ def spec(epochs, seeds, validation, only):
     def network(name, options):
         if only and name not in only:
             return
-        train = [*options.split(), "--epochs", str(epochs), "--set", "patience=2", "--validation", str(validation)]
-        out.extend(["[[system]]", f'name = "{name}"', f"train = {json.dumps(train)}"])
+        train = f"{options}, epochs = {epochs}, patience = 2"
+        out.extend(["[[system]]", f'name = "{name}"', f"train = {{ {train} }}", f"validation = {json.dumps(str(validation))}"])
 
     for name, options in NETWORKS.items():
         for towers, more in TOWERS.items():
             network(f"{name}, {towers}", options + more)
     for name, (of, negatives) in SAMPLED.items():
-        network(name, f"{NETWORKS[of]} --set negatives={negatives}")
+        network(name, f"{NETWORKS[of]}, negatives = {negatives}")
     return "\n".join(out) + "\n"
 
 
