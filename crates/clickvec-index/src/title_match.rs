@@ -119,7 +119,10 @@ impl QueryMatch {
             before = number;
         });
         let mut has_head = false;
-        if let Some(head) = &self.head {
+        // A title's head is one of its terms, and few titles have that of the query.
+        if let Some(head) = &self.head
+            && self.terms.iter().zip(found.iter()).any(|(term, found)| *found && term == head)
+        {
             for_each_head(title, self.analysis, words, |found| has_head |= found == head);
         }
         let has_number = self.numbers.iter().filter(|&&number| found[number]).count();

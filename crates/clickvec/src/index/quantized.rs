@@ -18,6 +18,8 @@ use crate::math::nibbles::{self, MAX_DIMENSION, MAX_PROBES, Probe, ROWS};
 /// The number of blocks that all queries of a batch scan, a few queries at a time, while the blocks are in the
 /// second-level cache.
 const CACHED_BLOCKS: usize = 256;
+/// The number of vectors that are loaded ahead of the one that is scored.
+const AHEAD: usize = 4;
 /// The largest code of a number in a query.
 const LARGEST: f64 = 127.0;
 /// The part of a vector's distance from the high bits of its codes that may lie in the direction of a query, as a multiple of the
@@ -210,10 +212,13 @@ impl QuantizedIndex {
     pub fn scores(&self, query: &[f32], positions: &[u32]) -> Result<Vec<f32>> {
         query_length(self.dimension(), query)?;
         let mut decoded = Vec::new();
-        let mut score = |&position: &u32| {
+        let mut score = |(number, &position): (usize, &u32)| {
+            if let Some(&later) = positions.get(number + AHEAD) {
+                self.rows.prefetch(later);
+            }
             self.rows.score(query, position, (&self.codes, self.row(position)), &mut decoded).unwrap_or(0.0)
         };
-        Ok(positions.iter().map(&mut score).collect())
+        Ok(positions.iter().enumerate().map(&mut score).collect())
     }
 
     /// Returns the row of the codes that a vector has, if it is stored as codes alone.
@@ -302,8 +307,15 @@ impl QuantizedIndex {
             (sums(&codes.low), question.offset)
         };
         let scales = &codes.scales[block * ROWS..][..ROWS];
-        for row in 0..ROWS {
-            let bound = scales[row] * (16.0 * high[row] as f32 + low[row] as f32 + offset);
+        let bounds: [f32; ROWS] =
+            std::array::from_fn(|row| scales[row] * (16.0 * high[row] as f32 + low[row] as f32 + offset));
+        // The vectors are anywhere in memory, so they are loaded together.
+        for (row, &bound) in bounds.iter().enumerate() {
+            if bound > question.threshold {
+                self.rows.prefetch(codes.position(block * ROWS + row));
+            }
+        }
+        for (row, &bound) in bounds.iter().enumerate() {
             if bound <= question.threshold {
                 continue;
             }

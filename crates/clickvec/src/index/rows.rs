@@ -3,6 +3,7 @@
 use super::codes::Codes;
 use super::{FlatIndex, Shared};
 use crate::Result;
+use crate::math::prefetch::prefetch;
 use crate::math::score::score;
 use clickvec_tables::memory::room_for_numbers;
 
@@ -76,6 +77,20 @@ impl Rows {
         match self {
             Rows::Floats(flat) => flat.dimension(),
             Rows::Halves { dimension, .. } | Rows::Codes { dimension, .. } => *dimension,
+        }
+    }
+
+    /// Starts to load the vector at a position, if there is one.
+    #[inline]
+    pub(super) fn prefetch(&self, position: u32) {
+        match self {
+            Rows::Floats(flat) => prefetch(flat.vector(position).unwrap_or_default()),
+            Rows::Halves { dimension, numbers } => {
+                let start = (position as usize).saturating_mul(*dimension);
+                prefetch(numbers.get(start..start.saturating_add(*dimension)).unwrap_or_default());
+            }
+            // The codes have been read.
+            Rows::Codes { .. } => {}
         }
     }
 

@@ -1,15 +1,15 @@
 //! Prefetching memory.
 #![allow(unsafe_code, reason = "the instruction takes a pointer")]
 
-/// The numbers in a cache line.
-const LINE: usize = 64 / size_of::<f32>();
+/// The bytes of a cache line.
+const LINE: usize = 64;
 
 /// Starts to load `values` into the second-level cache, if the processor has such an instruction. Only the time of the
 /// program changes.
 #[inline]
-pub(crate) fn prefetch(values: &[f32]) {
-    let mut line = values.as_ptr();
-    for _ in 0..values.len().div_ceil(LINE) {
+pub(crate) fn prefetch<T>(values: &[T]) {
+    let mut line = values.as_ptr().cast::<u8>();
+    for _ in 0..size_of_val(values).div_ceil(LINE) {
         prefetch_line(line);
         line = line.wrapping_add(LINE);
     }

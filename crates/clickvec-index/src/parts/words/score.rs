@@ -14,15 +14,36 @@ const MANY_TERMS: usize = 64;
 /// Bounds of scores are rounded like scores. This makes sure that no title is passed over for the last bit.
 const ROUNDING: f64 = 1.0 + 1e-6;
 
-/// The addition of a title's length to the denominator of BM25, for each of the 256 lengths that a segment distinguishes.
-pub(super) struct Norms([Score; 256]);
+/// Frequencies up to this one are divided by their norms once a search, since nearly all in titles are.
+const FEW: usize = 3;
+
+/// The saturation of a term's frequency f in a title, f / (f + n), where n depends on which of the 256 lengths that a segment
+/// distinguishes the title has.
+pub(super) struct Norms {
+    norms: [Score; 256],
+    /// [frequency − 1, length]
+    few: [[Score; 256]; FEW],
+}
 
 impl Norms {
     pub(super) fn new(Bm25 { k1, b }: Bm25, tokens: u64, titles: u64) -> Norms {
         let (k1, b, mean) = (k1 as Score, b as Score, tokens as Score / titles as Score);
         let norm = |id: usize| k1 * (1.0 - b + b * FieldNormReader::id_to_fieldnorm(id as u8) as Score / mean);
-        Norms(std::array::from_fn(norm))
+        let norms = std::array::from_fn(norm);
+        let few = std::array::from_fn(|before| norms.map(|norm| saturation((before + 1) as Score, norm)));
+        Norms { norms, few }
     }
+
+    fn saturation(&self, frequency: u32, length: u8) -> Score {
+        match self.few.get((frequency as usize).wrapping_sub(1)) {
+            Some(few) => few[usize::from(length)],
+            None => saturation(frequency as Score, self.norms[usize::from(length)]),
+        }
+    }
+}
+
+fn saturation(frequency: Score, norm: Score) -> Score {
+    frequency / (frequency + norm)
 }
 
 /// Returns the weight of a term that `with` of `titles` titles have, (k₁ + 1) · idf.
@@ -41,9 +62,8 @@ pub(super) struct Term {
 impl Term {
     /// Returns the contribution of the term to the title where its postings are.
     fn score(&self, norms: &Norms, lengths: &FieldNormReader) -> f64 {
-        let frequency = self.postings.term_freq() as Score;
-        let norm = norms.0[usize::from(lengths.fieldnorm_id(self.postings.doc()))];
-        f64::from(self.weight * (frequency / (frequency + norm)))
+        let length = lengths.fieldnorm_id(self.postings.doc());
+        f64::from(self.weight * norms.saturation(self.postings.term_freq(), length))
     }
 }
 
@@ -133,10 +153,15 @@ fn title_by_title(
 ) {
     let mut by_weight: Vec<usize> = (0..terms.len()).collect();
     by_weight.sort_by(|&a, &b| terms[a].weight.total_cmp(&terms[b].weight));
-    // The titles come from the terms after the first `passed`; the others together add `rest` at most.
-    let (mut passed, mut rest) = (0, 0.0);
+    // The most that the first terms of these add together.
+    let mut most = vec![0.0f64];
+    for &term in &by_weight {
+        most.push(most[most.len() - 1] + f64::from(terms[term].weight));
+    }
+    // The titles come from the terms after the first `passed`.
+    let mut passed = 0;
     let mut adds = vec![0.0f64; terms.len()];
-    loop {
+    'titles: loop {
         let mut title: DocId = TERMINATED;
         for &term in &by_weight[passed..] {
             title = title.min(terms[term].postings.doc());
@@ -145,38 +170,40 @@ fn title_by_title(
             return;
         }
         let is_allowed = allowed(title);
-        let mut sum = rest;
-        for &term in &by_weight[passed..] {
-            let of = &mut terms[term];
-            adds[term] = 0.0;
-            if of.postings.doc() == title {
+        let mut sum = 0.0;
+        for &at in &by_weight[passed..] {
+            let term = &mut terms[at];
+            adds[at] = 0.0;
+            if term.postings.doc() == title {
                 if is_allowed {
-                    adds[term] = of.score(norms, lengths);
-                    sum += adds[term];
+                    adds[at] = term.score(norms, lengths);
+                    sum += adds[at];
                 }
-                of.postings.advance();
+                term.postings.advance();
             }
         }
-        if !is_allowed || sum * ROUNDING < f64::from(best.threshold()) {
+        if !is_allowed {
             continue;
         }
-        for &term in &by_weight[..passed] {
-            let of = &mut terms[term];
-            if of.postings.doc() < title {
-                of.postings.seek(title);
+        let threshold = f64::from(best.threshold());
+        // The heaviest first: without it, most titles cannot reach the best, and the others need not be looked for.
+        for (number, &at) in by_weight[..passed].iter().enumerate().rev() {
+            if (sum + most[number + 1]) * ROUNDING < threshold {
+                continue 'titles;
             }
-            adds[term] = if of.postings.doc() == title { of.score(norms, lengths) } else { 0.0 };
+            let term = &mut terms[at];
+            if term.postings.doc() < title {
+                term.postings.seek(title);
+            }
+            adds[at] = if term.postings.doc() == title { term.score(norms, lengths) } else { 0.0 };
+            sum += adds[at];
         }
         let score = adds.iter().sum::<f64>() as Score;
         if !best.keep(Hit { position: title, score }) {
             continue;
         }
-        while passed < by_weight.len() {
-            let more = rest + f64::from(terms[by_weight[passed]].weight);
-            if more * ROUNDING >= f64::from(best.threshold()) {
-                break;
-            }
-            (passed, rest) = (passed + 1, more);
+        while passed < by_weight.len() && most[passed + 1] * ROUNDING < f64::from(best.threshold()) {
+            passed += 1;
         }
     }
 }
