@@ -21,7 +21,7 @@ use crate::title_match::TitleMatch;
 
 /// The number of titles that each part finds for the default fusion. Longer lists take longer and are no better on real
 /// queries (docs/explanation/defaults.md).
-const DEFAULT_DEPTH: usize = 100;
+const DEFAULT_DEPTH: usize = 50;
 /// The least number for a request that counts the values of titles, or that boosts titles further down.
 const REORDERED_DEPTH: usize = 300;
 /// The same for weights of a user, which may count a part more than the default does.

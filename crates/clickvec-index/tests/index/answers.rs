@@ -165,7 +165,7 @@ fn without_a_fusion_scores_are_cosines_and_a_little_of_bm25() {
     build(&path, &world.model, &titles, &Fusion::default());
     let index = Index::open(&path).unwrap();
     let FusionFacts { method, weights: found, custom, depth, .. } = index.facts().fusion;
-    assert_eq!((method, found, custom, depth), (FusionMethod::Linear, weights(1.0, 0.025), false, 100));
+    assert_eq!((method, found, custom, depth), (FusionMethod::Linear, weights(1.0, 0.025), false, 50));
     assert!(titles.len() > depth);
     for query in ["white seat with kit", "leather sofa with wool kit in white", "leather sofa 12 in."] {
         let [vectors, words] = [Part::Vectors, Part::Words].map(|part| {
