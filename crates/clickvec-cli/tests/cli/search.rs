@@ -34,6 +34,9 @@ fn typing_errors_are_corrected_and_nonsense_finds_nothing() {
     folder.run(&[&BASE[..], &["hamer red"]].concat()).code(0).says(note);
     let typed = folder.run(&[&BASE[..], &["--as-typed", "hamer red"]].concat()).code(0);
     assert!(!typed.stderr().contains("searched for"), "{}", typed.stderr());
+    folder.write("topics.tsv", "query_id\tquery\n1\thamer red\n2\tblue ladder\n");
+    let note = "searched for 1 of 2 topics with corrected words; `--as-typed` keeps the words as they are\n";
+    assert_eq!(folder.run(&[&BASE[..], &["--topics", "topics.tsv"]].concat()).code(0).stderr(), note);
     let [answer] = folder.run(&[&BASE[..], &["--json", "hamer red"]].concat()).code(0).json_lines().try_into().unwrap();
     assert_eq!(answer["corrected"], "hammer red");
     // A scale on which no title of this small model is likely.

@@ -104,7 +104,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         console::input(args.topics.as_deref().unwrap_or(Path::new("-")))
     );
     let ids = topics.iter().flatten().map(|topic| topic.id.clone()).collect();
-    let mut session = Session { index, printer: Printer::new(&args, ids), args: &args, answered: false };
+    let mut session = Session { index, printer: Printer::new(&args, ids), args: &args, answered: false, corrected: 0 };
     if let Some(topics) = &topics {
         let mut out = console::stdout();
         for topics in topics.chunks(BATCH_QUERIES) {
@@ -112,6 +112,10 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
             session.answer(&queries, &mut out)?;
         }
         console::written(out.flush())?;
+        if session.corrected > 0 {
+            let (corrected, all) = (console::count(session.corrected), console::counted(topics.len() as u64, "topic"));
+            console::note(format_args!("searched for {corrected} of {all} with corrected words; {AS_TYPED}"));
+        }
     } else if args.queries.is_empty() {
         let bad = session.answer_standard_input()?;
         if bad > 0 {
@@ -125,12 +129,17 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     Ok(if session.answered { Exit::Done } else { Exit::No })
 }
 
+/// The help for a user whose words were no typing errors.
+const AS_TYPED: &str = "`--as-typed` keeps the words as they are";
+
 struct Session<'a> {
     index: Index,
     args: &'a Args,
     printer: Printer,
     /// Whether a query had a result.
     answered: bool,
+    /// The number of queries whose words were corrected.
+    corrected: u64,
 }
 
 impl Session<'_> {
@@ -170,10 +179,12 @@ impl Session<'_> {
         for (query, answer) in queries.iter().zip(outcome::search(&self.index, self.args, queries)?) {
             let shown = console::printable(query);
             if let Some(corrected) = answer.corrected.as_deref().filter(|_| !self.args.json) {
-                let corrected = console::printable(corrected);
-                console::note(format_args!(
-                    "`{shown}`: searched for `{corrected}`; `--as-typed` keeps the words as they are"
-                ));
+                self.corrected += 1;
+                // A file of topics may have thousands.
+                if self.args.topics.is_none() {
+                    let corrected = console::printable(corrected);
+                    console::note(format_args!("`{shown}`: searched for `{corrected}`; {AS_TYPED}"));
+                }
             }
             if answer.weak && answer.nothing.is_none() && !self.args.json && !self.args.trec {
                 console::note(format_args!("`{shown}`: weak matches: no title is likely to be what was meant"));
