@@ -199,6 +199,9 @@ impl ClickColumns {
             if let Some(column) = saying(Says::Number).find(|column| column.counts) {
                 return Some(ClickColumn::Unclear(&column.name, "which may count clicks"));
             }
+            if let Some(column) = saying(Says::Rate).next() {
+                return Some(ClickColumn::Unclear(&column.name, "which seems to be a share of clicks and no count"));
+            }
             if let Some(column) = saying(Says::Grade).find(|column| !is_logged || column.grades || column.flags) {
                 return Some(ClickColumn::Grade(&column.name));
             }
@@ -296,7 +299,10 @@ mod tests {
         {
             is(name, &["5", "0"], "Unclear");
         }
-        for name in ["click_position", "clicked_at", "price", "words"] {
+        for name in ["ctr", "CTR", "click_rate", "Click-through rate", "avg_ctr"] {
+            is(name, &["0.2", "0.05"], "Unclear");
+        }
+        for name in ["click_position", "clicked_at", "price", "words", "tax_rate", "share"] {
             is(name, &["5", "7"], "");
         }
         for name in ["rating", "esci_label", "judgment_value", "Judge A"] {

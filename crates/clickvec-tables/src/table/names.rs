@@ -119,8 +119,10 @@ const NUMBERS: [&str; 31] = [
 const COUNTS: [&str; 9] = ["count", "cnt", "total", "number", "num", "nb", "sum", "unique", "anzahl"];
 /// Words for a click, which names of other counts have.
 const CLICK_STEMS: [&str; 6] = ["click", "klick", "clic", "clk", "点击", "クリック"];
+/// What names of shares of clicks end with.
+const RATES: [&str; 5] = ["ctr", "rate", "ratio", "share", "percent"];
 /// What other names with a word for a click end with.
-const NO_COUNTS: [&str; 9] = ["id", "url", "time", "timestamp", "date", "at", "position", "rank", "rate"];
+const NO_COUNTS: [&str; 8] = ["id", "url", "time", "timestamp", "date", "at", "position", "rank"];
 
 /// Names of columns that say what a user did.
 const EVENTS: [&str; 9] = [
@@ -170,6 +172,8 @@ pub(super) enum Says {
     Clicks,
     /// How often something happened.
     Number,
+    /// The share of clicks in what was shown.
+    Rate,
     /// What a user did.
     Event,
     /// How good a title is.
@@ -185,6 +189,7 @@ pub(super) fn says(name: &str) -> Option<Says> {
     match () {
         () if says_clicked(name) => Some(Says::Clicked),
         () if is_in(&CLICKS) => Some(Says::Clicks),
+        () if is_rate(&plain) => Some(Says::Rate),
         () if counts(&plain) => Some(Says::Number),
         () if is_in(&EVENTS) => Some(Says::Event),
         () if says_grade(name) => Some(Says::Grade),
@@ -201,6 +206,12 @@ fn counts(plain: &str) -> bool {
     let is_counted = bare.len() < plain.len() && (bare.is_empty() || is_number(bare) || is_number(&format!("{bare}s")));
     let is_of_clicks = CLICK_STEMS.into_iter().any(|stem| plain.contains(stem));
     is_number(plain) || is_counted || (is_of_clicks && !NO_COUNTS.into_iter().any(|end| plain.ends_with(end)))
+}
+
+/// Returns whether a name is that of a share of clicks.
+fn is_rate(plain: &str) -> bool {
+    let is_of_clicks = CLICK_STEMS.into_iter().chain(["ctr"]).any(|stem| plain.contains(stem));
+    is_of_clicks && RATES.into_iter().any(|end| plain.ends_with(end))
 }
 
 /// Returns a name in small letters and without what separates words.
