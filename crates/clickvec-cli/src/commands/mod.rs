@@ -127,7 +127,14 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
         if let Some(error) = error.downcast_mut::<Error>() {
             error.name_settings(|setting| {
                 let option = setting.replace('_', "-");
-                cli.options.contains(&option).then(|| format!("--{option}"))
+                if cli.options.contains(&option) {
+                    return Some(format!("--{option}"));
+                }
+                // Other commands read logs as `prepare` does, with fewer options.
+                let command = Cli::command();
+                let prepare = command.find_subcommand("prepare")?;
+                let is_there = prepare.get_arguments().any(|argument| argument.get_long() == Some(&*option));
+                is_there.then(|| format!("prepare --{option}"))
             });
         }
         error

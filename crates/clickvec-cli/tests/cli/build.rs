@@ -68,4 +68,7 @@ fn what_cannot_be_built_is_refused_at_once() {
     folder.write("teacher.npy", "no vectors");
     refused(&build(&["--teacher", "teacher.npy"]), "teacher.npy:1: expected vectors");
     refused(&["build", "none.tsv", "--titles", "titles.tsv", "-o", "shop"], "none.tsv: cannot open");
+    // It has no option for the form of times, and `prepare` has.
+    folder.write("days.csv", format!("query,title,time\n{}", "hammer,hammer no 8,17 of May\n".repeat(20)));
+    refused(&["build", "days.csv", "--titles", "titles.tsv", "-o", "shop"], "`prepare --time-format`");
 }

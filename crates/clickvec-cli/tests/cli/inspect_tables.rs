@@ -89,6 +89,10 @@ fn broken_lines_of_a_preset_are_told() {
     let query = "{\"query_id\":\"1\",\"user_query\":\"red lamp\",\"timestamp\":\"2024-05-17T08:30:00Z\"}\n";
     folder.write("ubi.jsonl", format!("{click}{query}"));
     folder.run(&["inspect", "ubi.jsonl"]).code(0).prints("preset `ubi`, json").prints("2 rows");
+    // Searches alone are no log, whose command would fail.
+    folder.write("queries.jsonl", query);
+    let command = "next: clickvec prepare queries.jsonl REST_OF_THE_LOG --preset ubi";
+    folder.run(&["inspect", "queries.jsonl"]).code(0).prints(command);
     folder.write("ubi.jsonl", format!("{click}{query}{{\"query_id\n"));
     let run = folder.run(&["inspect", "ubi.jsonl"]).code(1);
     run.prints("1 fault").prints("ubi.jsonl:3: expected a JSON object, found the end of the line in column");

@@ -32,7 +32,10 @@ pub(super) fn command(found: &Found, all: &[Found]) -> (Option<String>, Result<(
         }
         _ => return (other(found, all, titles), Ok(())),
     };
-    (Some(prepare.command()), prepare.try_out())
+    match prepare.try_out() {
+        Ok(is_part) => (Some(prepare.command(is_part)), Ok(())),
+        Err(error) => (None, Err(error)),
+    }
 }
 
 /// Returns the command for a file that is no raw log.
@@ -121,7 +124,9 @@ impl<'f> Prepare<'f> {
         }
     }
 
-    fn command(&self) -> String {
+    /// Returns the command. `is_part`: more files of the log must be named.
+    fn command(&self, is_part: bool) -> String {
+        let rest = if is_part { " REST_OF_THE_LOG" } else { "" };
         let logs = self.logs.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
         let preset = self.preset.map_or_else(String::new, |name| format!(" --preset {name}"));
         let titles = self.titles.map_or_else(String::new, |titles| titles_option(titles, TITLES_PREFIX));
@@ -131,15 +136,19 @@ impl<'f> Prepare<'f> {
             (Some(None), None) => "  # if the items are titles: --item-as-title in place of --titles TITLES",
             _ => "",
         };
-        format!("clickvec prepare {logs}{preset}{columns}{titles}{private} --output {}{or}", free("clicks", "tsv"))
+        format!(
+            "clickvec prepare {logs}{rest}{preset}{columns}{titles}{private} --output {}{or}",
+            free("clicks", "tsv")
+        )
     }
 
     /// Reads the logs as the command does, up to some million rows, and writes nothing. Titles that are not known are not needed for that.
+    /// Returns whether the logs have no click, and others must have them or their searches.
     ///
     /// # Errors
     ///
     /// What the command would say.
-    fn try_out(&self) -> Result<()> {
+    fn try_out(&self) -> Result<bool> {
         let told = |expected: String| Error::new(ErrorKind::Setting, expected);
         let of_titles = self.titles.flatten().map_or_else(Vec::new, |titles| titles_columns(titles, TITLES_PREFIX));
         let columns = [self.columns.join(","), of_titles.join(",")];
@@ -158,8 +167,9 @@ impl<'f> Prepare<'f> {
         // The searches of its clicks may be in another file.
         let is_part = |error: &Error| config.preset.is_some() && error.kind() == ErrorKind::Empty;
         match prepare(&config, &mut io::sink(), &mut { within }) {
-            Err(error) if error.kind() != ErrorKind::Interrupted && !is_part(&error) => Err(error),
-            _ => Ok(()),
+            Err(error) if is_part(&error) => Ok(true),
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => Ok(false),
         }
     }
 }
