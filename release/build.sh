@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Makes the release files in FOLDER (default: target/release-files): bash release/build.sh [FOLDER]
+# Makes the release files in FOLDER (default: target/release-files) for MACHINE, x86_64 or aarch64 (default: this one):
+# bash release/build.sh [FOLDER] [MACHINE]
 #
 #   clickvec-VERSION-TARGET.tar.gz   the program, linked statically, manual pages, completions, licences
 #   clickvec_VERSION_ARCH.deb        the same as a Debian package, if dpkg-deb is installed; lintian checks it, if it is
 #   SHA256SUMS
 #
 # Needs cargo and tar. The program is built for musl where that target is installed (`rustup target add
-# x86_64-unknown-linux-musl`), otherwise for glibc, linked statically. The script tries what it has made.
+# x86_64-unknown-linux-musl`), otherwise for glibc, linked statically. The script tries what it has made. For another machine than this
+# one it needs that target and qemu (qemu-user-static on Debian), and gets zig, which compiles and links C for any machine, with
+# cargo-zigbuild by pip into a virtual environment below target/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root="$PWD"
@@ -16,7 +19,7 @@ fail() {
     exit 2
 }
 
-[ $# -le 1 ] || fail "expected at most one folder, found $# arguments"
+[ $# -le 2 ] || fail "expected at most a folder and a machine, found $# arguments"
 [ "$(uname -s)" = Linux ] || fail "expected Linux, found $(uname -s)"
 for tool in cargo rustc tar sha256sum readelf; do
     command -v "$tool" >/dev/null || fail "expected \`$tool\` on the path, found none; install it and run again"
@@ -25,9 +28,27 @@ folder="${1:-${CARGO_TARGET_DIR:-target}/release-files}"
 mkdir -p "$folder"
 folder="$(cd "$folder" && pwd)"
 
-machine="$(uname -m)"
+machine="${2:-$(uname -m)}"
+case "$machine" in
+    x86_64) architecture=amd64 ;;
+    aarch64) architecture=arm64 ;;
+    *) fail "expected x86_64 or aarch64, found $machine" ;;
+esac
 target="$machine-unknown-linux-musl"
-if [ ! -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ]; then
+has_target=
+[ ! -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] || has_target=1
+# The words before a program of that machine that run it here, and cargo's command.
+runner=() build=(cargo build)
+if [ "$machine" != "$(uname -m)" ]; then
+    [ -n "$has_target" ] || fail "expected the target $target, found none; run \`rustup target add $target\`"
+    runner=("qemu-$machine-static")
+    command -v "${runner[0]}" >/dev/null || fail "expected \`${runner[0]}\` on the path, found none; install it and run again"
+    tools="${CARGO_TARGET_DIR:-target}/release-tools"
+    [ -x "$tools/bin/cargo-zigbuild" ] || python3 -m venv "$tools"
+    "$tools/bin/pip" --quiet --disable-pip-version-check install ziglang cargo-zigbuild
+    PATH="$(cd "$tools/bin" && pwd):$PATH"
+    build=(cargo zigbuild)
+elif [ -z "$has_target" ]; then
     target="$machine-unknown-linux-gnu"
     echo "note: the target $machine-unknown-linux-musl is not installed; building for $target with its C library inside"
 fi
@@ -38,7 +59,7 @@ epoch="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}"
 echo "== clickvec $version for $target"
 # With --target, these flags do not affect build scripts and macros.
 RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
-    cargo build --profile dist --locked --target "$target" -p clickvec-cli
+    "${build[@]}" --profile dist --locked --target "$target" -p clickvec-cli
 program="${CARGO_TARGET_DIR:-target}/$target/dist/clickvec"
 if readelf -d "$program" 2>/dev/null | grep -q NEEDED; then
     readelf -d "$program" | grep NEEDED >&2
@@ -49,14 +70,16 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 name="clickvec-$version-$target"
 
+run() { "${runner[@]}" "$@"; }
+
 # stage PREFIX: installs the files as they are below /usr.
 stage() {
     install -D -m 755 "$program" "$1/bin/clickvec"
-    "$program" man --output "$1/share/man/man1" 2>/dev/null
+    run "$program" man --output "$1/share/man/man1" 2>/dev/null
     mkdir -p "$1/share/bash-completion/completions" "$1/share/zsh/vendor-completions" "$1/share/fish/vendor_completions.d"
-    "$program" completions bash >"$1/share/bash-completion/completions/clickvec"
-    "$program" completions zsh >"$1/share/zsh/vendor-completions/_clickvec"
-    "$program" completions fish >"$1/share/fish/vendor_completions.d/clickvec.fish"
+    run "$program" completions bash >"$1/share/bash-completion/completions/clickvec"
+    run "$program" completions zsh >"$1/share/zsh/vendor-completions/_clickvec"
+    run "$program" completions fish >"$1/share/fish/vendor_completions.d/clickvec.fish"
     for file in LICENSE-MIT LICENSE-APACHE README.md CHANGELOG.md; do
         install -D -m 644 "$root/$file" "$1/share/doc/clickvec/$file"
     done
@@ -102,7 +125,6 @@ COPYRIGHT
     printf 'clickvec: %s [usr/bin/clickvec]\n' statically-linked-binary shared-library-lacks-prerequisites "embedded-library *" \
         >"$package/usr/share/lintian/overrides/clickvec"
     mkdir "$package/DEBIAN"
-    architecture="$(dpkg --print-architecture)"
     cat >"$package/DEBIAN/control" <<CONTROL
 Package: clickvec
 Version: $version
@@ -133,10 +155,10 @@ fi
 echo "== trying what was made"
 # try PROGRAM MAN: checks that the program trains and searches, and that its manual pages exist.
 try() {
-    [ "$("$1" --version)" = "clickvec $version" ] || fail "expected clickvec $version, found $("$1" --version)"
-    "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --set encoder.cells=8 2>/dev/null
-    "$1" index --model "$work/shop.safetensors" --titles testdata/shop/titles.tsv --output "$work/shop.index"
-    "$1" search "$work/shop.index" -k 1 "leather couch" >/dev/null
+    [ "$(run "$1" --version)" = "clickvec $version" ] || fail "expected clickvec $version, found $(run "$1" --version)"
+    run "$1" train --clicks testdata/shop/clicks.tsv --output "$work/shop.safetensors" --epochs 1 --set encoder.cells=8 2>/dev/null
+    run "$1" index --model "$work/shop.safetensors" --titles testdata/shop/titles.tsv --output "$work/shop.index"
+    run "$1" search "$work/shop.index" -k 1 "leather couch" >/dev/null
     [ -s "$2" ] || fail "expected a manual page $2, found none"
 }
 mkdir "$work/archive"
@@ -146,5 +168,6 @@ if [ "${#made[@]}" = 2 ]; then
     dpkg-deb -x "$folder/${made[1]}" "$work/root"
     try "$work/root/usr/bin/clickvec" "$work/root/usr/share/man/man1/clickvec-train.1.gz"
 fi
-(cd "$folder" && sha256sum "${made[@]}" | tee SHA256SUMS)
+# With those of the other machine, if they are there.
+(cd "$folder" && shopt -s nullglob && sha256sum "clickvec-$version-"*.tar.gz "clickvec_${version}_"*.deb | tee SHA256SUMS)
 ls -l "$folder"
