@@ -157,6 +157,20 @@ fn judgments_are_a_table() {
 }
 
 #[test]
+fn a_fault_of_judgments_shows_no_path_of_the_server() {
+    let service = keeping();
+    let judge = || service.post("/judge", r#"{"query":"sofa","id":"t1","grade":"up"}"#);
+    judge().is(200);
+    let table = service.path("record/judgments.tsv");
+    std::fs::remove_file(&table).unwrap();
+    std::fs::create_dir(&table).unwrap();
+    let reply = judge();
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    let folder = table.parent().unwrap().to_str().unwrap();
+    assert!(!reply.text().contains(folder) && !reply.text().contains("judgments.tsv"), "{}", reply.text());
+}
+
+#[test]
 fn an_id_that_is_another_title_elsewhere_is_not_judged() {
     let service = Service::with(|config, folder| {
         let lamps = folder.join("lamps.index");
