@@ -388,12 +388,22 @@ fn no_file_of_an_index_is_outside_of_it() {
     for name in
         ["../outside.tsv", "/etc/passwd", "words/../../outside.tsv", "./titles.tsv", "words//meta.json", "a\\\\b", ""]
     {
-        let made = make();
-        // The only file of its part, so that the order of names stays.
-        made.forge(|text| text.replacen("\"canaries.json\"", &format!("\"{name}\""), 1));
-        let found = made.fault();
-        assert!(found.contains("expected names of files in this folder, found `"), "{name}: {found}");
-        assert!(clickvec_index::verify(&made.index()).is_err(), "{name}");
+        // In a part that is known, and in one that is not.
+        for part in ["canaries", "bookmarks"] {
+            let made = make();
+            // The only file of the first part, so that the order of names stays.
+            let forged = |text: String| {
+                text.replacen("\"canaries.json\"", &format!("\"{name}\""), 1).replacen(
+                    "\"canaries\"",
+                    &format!("\"{part}\""),
+                    1,
+                )
+            };
+            made.forge(forged);
+            let found = made.fault();
+            assert!(found.contains("expected names of files in this folder, found `"), "{part} {name}: {found}");
+            assert!(clickvec_index::verify(&made.index()).is_err(), "{part} {name}");
+        }
     }
 }
 
