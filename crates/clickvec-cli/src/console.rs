@@ -11,6 +11,7 @@ pub(crate) use clickvec_tables::shown::{agreeing, count, counted};
 use serde::Serialize;
 
 use crate::answer::Answer;
+use crate::ranks;
 
 /// Returns standard output, buffered. The caller must flush, so that a full disk is noticed.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
@@ -29,8 +30,11 @@ pub(crate) fn json_line(target: &mut impl Write, value: &impl Serialize) -> Resu
     written(target.write_all(b"\n"))
 }
 
-/// Prints values as JSON, one a line.
+/// Prints values as JSON, one a line. Of several ranks, only the first does.
 pub(crate) fn json_lines(values: impl IntoIterator<Item: Serialize>) -> Result<()> {
+    if ranks::follower().is_some() {
+        return Ok(());
+    }
     let mut out = stdout();
     values.into_iter().try_for_each(|value| json_line(&mut out, &value))?;
     written(out.flush())
@@ -41,8 +45,15 @@ pub(crate) fn written<T>(result: io::Result<T>) -> Result<T> {
     result.map_err(|source| clickvec::Error::io(Path::new("standard output"), "write", source).into())
 }
 
-/// Prints a note on standard error, each line made [`printable`]. If that fails, nothing happens.
+/// Prints a note on standard error, each line made [`printable`]. If that fails, nothing happens. Of several ranks, only the first does.
 pub(crate) fn note(text: impl Display) {
+    if ranks::follower().is_none() {
+        tell(text);
+    }
+}
+
+/// Prints a note, whichever rank this is.
+pub(crate) fn tell(text: impl Display) {
     let text = text.to_string();
     let lines: Vec<_> = text.split('\n').map(printable).collect();
     let _ = writeln!(io::stderr().lock(), "{}", lines.join("\n"));
@@ -70,7 +81,11 @@ fn is_printable(text: &str) -> bool {
 
 /// Says why a command could not be done.
 pub(crate) fn complain(error: &anyhow::Error) {
-    note(format_args!("error: {}", reason(error)));
+    let reason = reason(error);
+    match ranks::get() {
+        Some(ranks) => tell(format_args!("error: rank {} of {}: {reason}", ranks.rank(), ranks.size())),
+        None => tell(format_args!("error: {reason}")),
+    }
 }
 
 /// Returns why a command could not be done: the error and those causes that it does not already repeat.

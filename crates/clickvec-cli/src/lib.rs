@@ -11,6 +11,7 @@ mod interrupt;
 mod numbers;
 mod program;
 mod progress;
+mod ranks;
 mod run;
 mod settings;
 mod titles;
@@ -18,7 +19,9 @@ mod titles;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use clickvec::train::Ranks;
 use clickvec_report::{report, superscripts};
 use clickvec_tables::outputs as output_files;
 
@@ -26,6 +29,13 @@ use clickvec_tables::outputs as output_files;
 pub fn main() -> ExitCode {
     interrupt::survive_file_size_limits();
     ExitCode::from(run::status(std::env::args_os().collect()))
+}
+
+/// Does what the command line says as one of several ranks, and returns the exit status. They divide `train`, and only the first prints.
+pub fn run_as(ranks: Arc<dyn Ranks>) -> u8 {
+    interrupt::survive_file_size_limits();
+    ranks::set(ranks);
+    run::status(std::env::args_os().collect())
 }
 
 /// Runs the program inside another one with these arguments, the first of which is its name, and returns the exit status. Its code is

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The crates that talk to a terminal: they may print, and read arguments and the environment.
-const PROGRAMS: [&str; 2] = ["clickvec-cli", "clickvec-py"];
+const PROGRAMS: [&str; 3] = ["clickvec-cli", "clickvec-mpi", "clickvec-py"];
 
 /// The crate that opens sockets.
 const SERVICE: &str = "clickvec-serve";
@@ -330,7 +330,7 @@ fn members() -> Vec<String> {
 /// Returns all crates: the workspace's, and the Python package's, which is a workspace of its own.
 fn crates() -> Vec<String> {
     let mut crates = members();
-    crates.push("clickvec-py".to_owned());
+    crates.extend(["clickvec-mpi", "clickvec-py"].map(str::to_owned));
     assert!(crates.len() > 6, "{crates:?}");
     crates
 }

@@ -62,6 +62,7 @@ mod npy;
 mod optimizer;
 mod pool;
 mod ragged;
+mod ranks;
 mod ridge;
 mod rng;
 mod settings;

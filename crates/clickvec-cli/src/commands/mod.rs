@@ -39,6 +39,7 @@ use clickvec::Error;
 use clickvec::internals::math::Level;
 
 use crate::answer::Answer;
+use crate::ranks;
 #[cfg(all(fuzzing, feature = "serve"))]
 pub(crate) use serve::canaries;
 
@@ -142,6 +143,9 @@ pub(crate) fn run(cli: Cli) -> Result<Answer> {
 }
 
 fn dispatch(command: Option<Command>) -> Result<Answer> {
+    if ranks::get().is_some() && !matches!(command, Some(Command::Train(_))) {
+        return Err(ranks::refuse());
+    }
     match command {
         None => welcome::run(),
         Some(Command::Build(args)) => build::run(*args),

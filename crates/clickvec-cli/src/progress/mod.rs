@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use self::lines::{LineTarget, Pace};
 use crate::console;
 use crate::interrupt::Interrupt;
+use crate::ranks;
 pub(crate) use clickvec_tables::shown::{duration, rate};
 
 /// The number of times a second that a bar is drawn.
@@ -22,7 +23,7 @@ static PACE: LazyLock<Pace> = LazyLock::new(|| Pace::new(Duration::from_secs(60)
 
 /// Returns whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
-    std::io::stderr().is_terminal()
+    std::io::stderr().is_terminal() && ranks::follower().is_none()
 }
 
 /// Creates a bar of `length` things with the time left: `encoding ━━━━ 512/45,000 titles, 9,120/s, 5s left`. Where standard error is
@@ -118,7 +119,9 @@ impl Watcher for Watch {
 
 fn styled(length: u64, template: &str) -> ProgressBar {
     let is_watched = is_watched();
-    let target = if is_watched {
+    let target = if ranks::follower().is_some() {
+        ProgressDrawTarget::hidden()
+    } else if is_watched {
         ProgressDrawTarget::stderr_with_hz(DRAWS_PER_SECOND)
     } else {
         ProgressDrawTarget::term_like_with_hz(Box::new(LineTarget::new(PACE.clone(), std::io::stderr())), 1)

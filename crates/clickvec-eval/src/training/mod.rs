@@ -33,13 +33,14 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clickvec::Result;
 use clickvec::internals::clicks::Storage;
 use clickvec::model::Model;
 use clickvec::tables::Titles;
 use clickvec::train::{
-    ClickSource, Event, HeldOut, HeldOutCounts, Keep, Outcome, Output, RepeatableClicks, Teacher, TrainConfig,
+    ClickSource, Event, HeldOut, HeldOutCounts, Keep, Outcome, Output, Ranks, RepeatableClicks, Teacher, TrainConfig,
     TrainOptions, Validation, Written, train, train_to_file, written_paths,
 };
 use clickvec_tables::files::{folder_of, is_same_file, is_stream};
@@ -77,6 +78,8 @@ pub struct Training<'a> {
     pub then_all: bool,
     /// All other files that are read. None of them may be written, and a pipe cannot be read for a second training.
     pub inputs: &'a [PathBuf],
+    /// The processes that train this model together; see [`TrainOptions::ranks`].
+    pub ranks: Option<Arc<dyn Ranks>>,
 }
 
 /// An event of a training. Serialized, it is an object with its name as `event`.
@@ -171,6 +174,7 @@ impl<'a> Training<'a> {
             baselines: &HeldOutTest::BASELINES,
             then_all: true,
             inputs: &[],
+            ranks: None,
         }
     }
 
@@ -331,6 +335,7 @@ impl<'a> Training<'a> {
             teachers: (self.teachers)()?,
             after_titles: learnt_titles.as_ref(),
             scratch: self.scratch,
+            ranks: self.ranks.clone(),
             ..TrainOptions::default()
         };
         let mut refused = None;

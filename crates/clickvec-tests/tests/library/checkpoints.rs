@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 const UPDATES: usize = 18;
 
 fn resume(validation: Option<&clickvec_eval::Judgments>) -> How<'_> {
-    How { validation, checkpoint_every: Some(4), resume: true }
+    How { validation, checkpoint_every: Some(4), resume: true, ..How::default() }
 }
 
 fn resumed_at(events: &[Event]) -> Option<(u32, u64)> {

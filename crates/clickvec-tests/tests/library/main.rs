@@ -15,4 +15,5 @@ mod support;
 mod tails;
 mod teaching;
 mod titles;
+mod together;
 mod training;

@@ -16,7 +16,7 @@ use clickvec::model::Model;
 use clickvec::tables::Titles;
 use clickvec::train::{ClickSource, NegativeSource, Negatives};
 use clickvec::train::{
-    Event, Keep, Outcome as Ended, Output, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
+    Event, Keep, Outcome as Ended, Output, Ranks, Score, Teacher, TrainConfig, TrainOptions, Validation, Written,
     train_to_file,
 };
 use clickvec::train::{LossConfig, LossKind, OptimizerKind};
@@ -26,6 +26,7 @@ use rand::RngExt as _;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Words by number, each with its trigram counts.
 #[derive(Default, Clone)]
@@ -391,8 +392,14 @@ impl Place {
         let teachers =
             vectors.into_iter().chain(scores.exists().then(|| Teacher::score_file(&scores, "title"))).collect();
         let titles: Vec<Titles> = titles.iter().map(Titles::from).collect();
-        let options =
-            TrainOptions { validation, titles: &titles, init: init.as_ref(), teachers, ..TrainOptions::default() };
+        let options = TrainOptions {
+            validation,
+            titles: &titles,
+            init: init.as_ref(),
+            teachers,
+            ranks: how.ranks.cloned(),
+            ..TrainOptions::default()
+        };
         let no_clicks = !clicks.exists() && !titles.is_empty();
         let clicks = if no_clicks { ClickSource::none() } else { ClickSource::file(&clicks) };
         train_to_file(config, clicks, &output, options, &mut on_event)
@@ -440,6 +447,7 @@ pub(crate) struct How<'a> {
     pub(crate) validation: Option<&'a Judgments>,
     pub(crate) checkpoint_every: Option<u64>,
     pub(crate) resume: bool,
+    pub(crate) ranks: Option<&'a Arc<dyn Ranks>>,
 }
 
 /// A training that takes milliseconds.

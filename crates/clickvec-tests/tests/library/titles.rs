@@ -248,7 +248,7 @@ fn members_go_on_after_a_kill_and_learn_the_same_at_any_number_of_threads() {
     let judged = judgments(1);
     for optimizer in [OptimizerKind::Adam, OptimizerKind::Nesterov] {
         let config = TrainConfig { keep: Keep::Best, ..members(3, optimizer) };
-        let how = How { validation: Some(&judged), checkpoint_every: Some(3), resume: true };
+        let how = How { validation: Some(&judged), checkpoint_every: Some(3), resume: true, ..How::default() };
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
             let place = place(240);

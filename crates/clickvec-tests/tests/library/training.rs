@@ -282,7 +282,7 @@ fn a_minibatch_larger_than_the_log() {
 fn an_empty_validation_set_does_no_harm() {
     let place = Place::new(&log_rows(50, 6));
     let nothing = clickvec_eval::Judgments::default();
-    let how = How { validation: Some(&nothing), checkpoint_every: Some(1), resume: true };
+    let how = How { validation: Some(&nothing), checkpoint_every: Some(1), resume: true, ..How::default() };
     let config = TrainConfig { keep: Keep::Best, ..small(OptimizerKind::Adam) };
     place.interrupt(&config, how, 4);
     place.train(&config, how).expect("resumed");

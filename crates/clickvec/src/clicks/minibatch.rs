@@ -10,6 +10,7 @@ use super::viewed::ViewedQueries;
 use super::{ClickLog, Distillation, Section, Spooled, Storage, noise};
 use crate::fields::number_or;
 use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
+use crate::ranks::Part;
 use crate::rng::{self, Permutation};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
@@ -98,6 +99,8 @@ pub struct Minibatches<'a> {
     /// With [`LossKind::Nce`] and [`NegativeSource::Minibatch`]: for each pair of the log, the logarithm of the chance that a
     /// minibatch has its title. All titles of [`NegativeSource::Uniform`] are equally likely.
     noise: Option<Spooled<f32>>,
+    /// The part that this rank learns, if there are several.
+    part: Option<Part>,
 }
 
 /// A minibatch. Its memory is reused each time it is filled.
@@ -143,16 +146,27 @@ impl<'a> Minibatches<'a> {
             NegativeSource::Minibatch => None,
             NegativeSource::Uniform => Some(log.distinct_titles(storage)?),
         };
-        let mut minibatches = Minibatches { log, config, titles, noise: None };
+        let mut minibatches = Minibatches { log, config, titles, noise: None, part: None };
         if config.loss == LossKind::Nce && config.source == NegativeSource::Minibatch {
             minibatches.noise = Some(minibatches.title_chances(storage)?);
         }
         Ok(minibatches)
     }
 
+    /// Fills in only a part of each minibatch from now on.
+    pub(crate) fn divide(&mut self, part: Part) {
+        self.part = Some(part);
+    }
+
     /// Returns the number of minibatches in an epoch.
     pub fn per_epoch(&self) -> u64 {
         self.pairs().div_ceil(self.config.size as u64)
+    }
+
+    /// Returns the number of pairs in minibatch number `index` of an epoch.
+    pub(crate) fn pairs_of(&self, index: u64) -> u64 {
+        let size = self.config.size as u64;
+        size.min(self.pairs() - index * size)
     }
 
     /// Returns the number of pairs in an epoch.
@@ -216,12 +230,18 @@ impl<'a> Minibatches<'a> {
         if self.config.members < 2 {
             return self.fill_one(self.config.seed, epoch, index, minibatch);
         }
+        let learns = |member: usize| self.part.as_ref().is_none_or(|part| part.members[member]);
         let mut others = std::mem::take(&mut minibatch.others);
         others.resize_with(self.config.members - 1, Minibatch::default);
         rayon::join(
-            || self.fill_one(self.config.seed, epoch, index, minibatch),
             || {
-                (1u64..).zip(&mut others).collect::<Vec<_>>().into_par_iter().for_each(|(member, other)| {
+                if learns(0) {
+                    self.fill_one(self.config.seed, epoch, index, minibatch);
+                }
+            },
+            || {
+                let learnt = (1u64..).zip(&mut others).filter(|&(member, _)| learns(member as usize));
+                learnt.collect::<Vec<_>>().into_par_iter().for_each(|(member, other)| {
                     let seed = rng::stream(self.config.seed, "member", member).random();
                     self.fill_one(seed, epoch, index, other);
                 });
@@ -394,6 +414,9 @@ impl<'a> Minibatches<'a> {
                 batch.fill_all(texts, words)
             } else {
                 batch.fill(texts, words)
+            }
+            if let Some(part) = self.part.as_ref().filter(|part| part.shares > 1) {
+                batch.keep_share(part.share, part.shares);
             }
             batch.plan_rows(features);
         };

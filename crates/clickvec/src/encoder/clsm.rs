@@ -427,8 +427,14 @@ impl Encoder for Clsm {
                 scratch.begin(&self.tensors);
                 self.backward_block(transposed, block, trace, grad, scratch, errors);
             });
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares =
-            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[CONVOLUTION], &mut scratch.squares);
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
+        *table_squares = gather_gradient(
+            batch,
+            &batch.occurrences,
+            &scratch.rows,
+            &mut out[CONVOLUTION],
+            &mut scratch.squares,
+            scratch.chain.as_mut(),
+        );
     }
 }

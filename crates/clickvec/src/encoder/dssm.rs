@@ -268,8 +268,15 @@ impl Encoder for Dssm {
                 scratch.begin(&self.tensors);
                 self.backward_block(transposed, block, &states.layers, grad, scratch, errors);
             });
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
         batch.occurrences_by_text(&mut scratch.occurrences);
-        *table_squares = gather_gradient(batch, &scratch.occurrences, &scratch.rows, &mut out[0], &mut scratch.squares);
+        *table_squares = gather_gradient(
+            batch,
+            &scratch.occurrences,
+            &scratch.rows,
+            &mut out[0],
+            &mut scratch.squares,
+            scratch.chain.as_mut(),
+        );
     }
 }

@@ -3,6 +3,7 @@
 use super::{Tensor, TensorKind};
 use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
+use crate::ranks::Chain;
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
 
@@ -33,6 +34,8 @@ pub(crate) struct Scratch {
     pub(crate) transposed: Vec<Buffer>,
     /// The occurrences of words in texts that were read from right to left, or by text.
     pub(crate) occurrences: Lists<u32>,
+    /// The sums over the ranks that divide a batch, if it is divided.
+    pub(crate) chain: Option<Chain>,
 }
 
 /// The memory that one block writes in the backward pass.
@@ -83,15 +86,39 @@ impl BlockScratch {
 /// The number of values of a sum over blocks that one task computes.
 const SUM_CHUNK: usize = 4096;
 
+/// The number of values that a rank hands on at a time.
+pub(crate) const SLICE: usize = 16 * SUM_CHUNK;
+
 /// Adds up the blocks' shares of the dense gradients, in the order of the blocks.
-pub(crate) fn reduce_blocks(blocks: &[BlockScratch], tensors: &[Tensor], gradients: &mut [Matrix]) {
-    for (i, tensor) in tensors.iter().enumerate() {
-        if tensor.kind != TensorKind::Input {
-            gradients[i].data_mut().par_chunks_mut(SUM_CHUNK).enumerate().for_each(|(chunk, sum)| {
-                for block in blocks {
-                    add(sum, &block.dense[i].data()[chunk * SUM_CHUNK..][..sum.len()]);
-                }
-            });
-        }
+pub(crate) fn reduce_blocks(
+    blocks: &[BlockScratch],
+    tensors: &[Tensor],
+    gradients: &mut [Matrix],
+    chain: Option<&mut Chain>,
+) {
+    let dense = tensors.iter().zip(gradients).enumerate().filter(|(_, (tensor, _))| tensor.kind != TensorKind::Input);
+    let dense = dense.map(|(i, (_, gradient))| (i, gradient.data_mut()));
+    let add_blocks = |i: usize, first: usize, sum: &mut [f32]| {
+        sum.par_chunks_mut(SUM_CHUNK).enumerate().for_each(|(chunk, sum)| {
+            for block in blocks {
+                add(sum, &block.dense[i].data()[first + chunk * SUM_CHUNK..][..sum.len()]);
+            }
+        });
+    };
+    let Some(chain) = chain else {
+        dense.for_each(|(i, sum)| add_blocks(i, 0, sum));
+        return;
+    };
+    let (mut places, mut sums) = (Vec::new(), Vec::new());
+    for (i, gradient) in dense {
+        places.extend((0..gradient.len()).step_by(SLICE).map(|first| (i, first)));
+        sums.extend(gradient.chunks_mut(SLICE));
     }
+    chain.sum(sums, |number, so_far, sum| {
+        // The first rank begins with the zeros that are there.
+        sum[..so_far.len()].copy_from_slice(so_far);
+        let (i, first) = places[number];
+        add_blocks(i, first, sum);
+        sum.to_vec()
+    });
 }

@@ -302,8 +302,15 @@ impl Encoder for Gru {
                 self.backward_block(recurrent, block, states, grad, bptt, scratch, gates);
             },
         );
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares = gather_gradient(batch, &batch.occurrences, gates, &mut out[INPUT], &mut scratch.squares);
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
+        *table_squares = gather_gradient(
+            batch,
+            &batch.occurrences,
+            gates,
+            &mut out[INPUT],
+            &mut scratch.squares,
+            scratch.chain.as_mut(),
+        );
         bias_gradient(batch, out);
     }
 }

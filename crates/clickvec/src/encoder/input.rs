@@ -3,9 +3,11 @@
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
 use super::Tensor;
-use crate::math::sparse::{RowCount, sum_rows};
+use super::gradients::SLICE;
+use crate::math::sparse::{RowCount, add_rows, sum_rows};
 use crate::math::vector::{add, sum_of_squares};
 use crate::math::{Buffer, Matrix};
+use crate::ranks::Chain;
 use crate::text::Feature;
 use crate::text::batch::{Batch, Lists};
 use rayon::prelude::*;
@@ -50,7 +52,9 @@ impl Input<'_> {
                 if word + 1 < batch.distinct_words() {
                     self.weights.prefetch_rows(batch.features.get(word + 1));
                 }
-                self.project(batch.features.get(word), projected);
+                if !batch.leaves_out(word) {
+                    self.project(batch.features.get(word), projected);
+                }
             }
         });
     }
@@ -68,13 +72,17 @@ pub(crate) fn gather_gradient(
     rows: &[f32],
     gradient: &mut Matrix,
     squares: &mut Vec<f64>,
+    chain: Option<&mut Chain>,
 ) -> f64 {
     let (width, words) = (gradient.columns(), batch.distinct_words());
     squares.clear();
     squares.resize(gradient.rows(), 0.0);
     let (word_rows, shared_rows) = gradient.data_mut().split_at_mut(words * width);
     let (word_squares, shared_squares) = squares.split_at_mut(words);
-    gather(rows, width, word_rows, word_squares, |word| occurrences.get(word));
+    match chain {
+        None => gather(rows, width, word_rows, word_squares, |word| occurrences.get(word)),
+        Some(chain) => gather_over_ranks(batch, occurrences, rows, width, word_rows, word_squares, chain),
+    }
     let word_rows = &*word_rows;
     gather(word_rows, width, shared_rows, shared_squares, |i| batch.words_of_touched.get(batch.shared[i] as usize));
     batch.gradient_rows.iter().map(|&row| squares[row as usize]).sum()
@@ -94,6 +102,46 @@ fn gather<'a, I: RowCount + Sync + 'a>(
             sum_rows(rows, list(chunk * CHUNK + i), sum);
             *squares = sum_of_squares(sum);
         }
+    });
+}
+
+/// Does for the words of a divided batch what [`gather`] does: each rank continues the sums of the ranks before it. A word's row is
+/// handed on from the first rank that reads it.
+fn gather_over_ranks(
+    batch: &Batch,
+    occurrences: &Lists<u32>,
+    rows: &[f32],
+    width: usize,
+    sums: &mut [f32],
+    squares: &mut [f64],
+    chain: &mut Chain,
+) {
+    let Some(division) = &batch.division else { unreachable!("a chain without a divided batch") };
+    let ((place, is_last), words) = (chain.place(), (SLICE / width).max(1));
+    chain.sum(sums.chunks_mut(words * width).collect(), |slice, so_far, sums| {
+        let first_word = slice * words;
+        let first = &division.first[first_word..][..sums.len() / width];
+        let mut so_far = so_far.chunks_exact(width);
+        for (sum, &first) in sums.chunks_exact_mut(width).zip(first) {
+            match if (first as usize) < place { so_far.next() } else { None } {
+                Some(before) => sum.copy_from_slice(before),
+                None => sum.fill(0.0),
+            }
+        }
+        sums.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, sums)| {
+            for (i, sum) in sums.chunks_exact_mut(width).enumerate() {
+                add_rows(rows, occurrences.get(first_word + chunk * CHUNK + i), sum);
+            }
+        });
+        if is_last {
+            return sums.to_vec();
+        }
+        let handed_on = sums.chunks_exact(width).zip(first).filter(|&(_, &first)| first as usize <= place);
+        handed_on.flat_map(|(sum, _)| sum).copied().collect()
+    });
+    let chunks = sums.par_chunks(CHUNK * width).zip(squares.par_chunks_mut(CHUNK));
+    chunks.for_each(|(sums, squares)| {
+        squares.iter_mut().zip(sums.chunks_exact(width)).for_each(|(squares, sum)| *squares = sum_of_squares(sum));
     });
 }
 

@@ -247,9 +247,15 @@ impl Encoder for Rnn {
                 scratch.begin(&self.tensors);
                 self.backward_block(recurrent, block, &states.activation, grad, bptt, scratch, errors);
             });
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out);
-        *table_squares =
-            gather_gradient(batch, &batch.occurrences, &scratch.rows, &mut out[INPUT], &mut scratch.squares);
+        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
+        *table_squares = gather_gradient(
+            batch,
+            &batch.occurrences,
+            &scratch.rows,
+            &mut out[INPUT],
+            &mut scratch.squares,
+            scratch.chain.as_mut(),
+        );
         bias_gradient(batch, out);
     }
 }

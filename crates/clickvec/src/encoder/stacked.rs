@@ -252,7 +252,7 @@ impl Encoder for Stacked {
                     pass_down(transposed, errors, lower.activations(number), scratch, below);
                 },
             );
-            reduce_blocks(&scratch.blocks[..blocks.len()], tensors, out);
+            reduce_blocks(&scratch.blocks[..blocks.len()], tensors, out, scratch.chain.as_mut());
         }
     }
 }

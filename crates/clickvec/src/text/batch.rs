@@ -1,8 +1,10 @@
 //! Texts prepared for an encoder: each distinct word once, and the words of all texts packed step by step, longest
 //! text first, so that padding is never computed.
 
+mod division;
 mod lists;
 
+use division::Division;
 pub(crate) use lists::Lists;
 use lists::invert;
 
@@ -96,6 +98,8 @@ pub struct Batch {
     /// From touched row to row of the input matrix's gradient: the word's row if its trigram occurs there once and nowhere
     /// else; otherwise a row after the words' rows, in the order of `shared`.
     pub(crate) gradient_rows: Vec<u32>,
+    /// The shares, if only one of several is left.
+    pub(crate) division: Option<Division>,
     scratch: Scratch,
 }
 
@@ -236,6 +240,7 @@ impl Batch {
             self.blocks.push(block);
         }
         self.rows = first_row as usize;
+        self.division = None;
         self.touched.clear();
     }
 

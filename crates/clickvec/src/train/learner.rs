@@ -10,6 +10,7 @@ use super::step::{OptimizerState, TowerState, Towers};
 use crate::clicks::Minibatch;
 use crate::encoder::{Encoder, Group, Tensor, member_prefix};
 use crate::loss::LossSum;
+use crate::ranks::{Teams, decode, encode};
 use crate::settings::TrainConfig;
 use clickvec_tables::Result;
 
@@ -31,14 +32,17 @@ pub(super) enum Learner {
 pub(super) struct Members {
     members: Vec<Towers>,
     at_a_time: usize,
+    /// The ranks that they are divided among, if there are several.
+    teams: Option<Teams>,
 }
 
 impl Learner {
     /// Starts a stage from the weights of the query tower and of the title tower, or of one for both.
-    pub(super) fn new(stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>) -> Learner {
+    pub(super) fn new(stage: &Stage<'_>, towers: Vec<Box<dyn Encoder>>, teams: Option<&Teams>) -> Learner {
         let (config, optimizer) = (&stage.config, stage.optimizer());
+        let team = |member: usize| teams.filter(|teams| teams.learns(member)).map(|teams| teams.team(member));
         let Some(encoder) = config.encoder.member() else {
-            return Learner::Single(Box::new(Towers::new(config.clone(), &optimizer, towers)));
+            return Learner::Single(Box::new(Towers::new(config.clone(), &optimizer, towers, team(0))));
         };
         let count = config.encoder.members();
         let part = |tower: &dyn Encoder, member: usize| {
@@ -52,10 +56,11 @@ impl Learner {
         };
         let member = |member: usize| {
             let config = TrainConfig { encoder: encoder.clone(), ..config.clone() };
-            Towers::new(config, &optimizer, towers.iter().map(|tower| part(&**tower, member)).collect())
+            let towers = towers.iter().map(|tower| part(&**tower, member)).collect();
+            Towers::new(config, &optimizer, towers, team(member))
         };
         let at_a_time = (TOGETHER / config.batch_size).clamp(1, MOST);
-        Learner::Members(Members { members: (0..count).map(member).collect(), at_a_time })
+        Learner::Members(Members { members: (0..count).map(member).collect(), at_a_time, teams: teams.cloned() })
     }
 
     fn members(&self) -> &[Towers] {
@@ -67,7 +72,19 @@ impl Learner {
 
     /// Returns the number of updates so far.
     pub(super) fn updates(&self) -> u64 {
-        self.members()[0].updates()
+        let own = match self {
+            Learner::Single(_) => None,
+            Learner::Members(members) => (0..members.members.len()).find(|&member| members.learns(member)),
+        };
+        self.members()[own.unwrap_or(0)].updates()
+    }
+
+    /// Brings members that other ranks have learnt up to date, here and on all other ranks, or only on the first.
+    pub(super) fn gather(&mut self, everywhere: bool) -> Result<()> {
+        match self {
+            Learner::Single(_) => Ok(()),
+            Learner::Members(members) => members.gather(everywhere),
+        }
     }
 
     /// Returns the number of minibatches to hand over at a time. With more than one, members need not wait for each other after
@@ -120,13 +137,18 @@ impl Members {
     fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
         let count = self.members.len();
         let mut losses: Vec<Result<Vec<LossSum>>> = (0..count).map(|_| Ok(Vec::new())).collect();
-        rayon::scope_fifo(|scope| {
-            for (number, (towers, losses)) in self.members.iter_mut().zip(&mut losses).enumerate() {
-                let turn = Turn { number, towers, rest: minibatches, losses };
-                scope.spawn_fifo(|scope| turn.take(scope));
-            }
-        });
-        let losses = losses.into_iter().collect::<Result<Vec<_>>>()?;
+        let learns: Vec<bool> = (0..count).map(|member| self.learns(member)).collect();
+        let turns = self.members.iter_mut().zip(&mut losses).enumerate().filter(|&(number, _)| learns[number]);
+        let turn = |(number, (towers, losses))| Turn { number, towers, rest: minibatches, losses };
+        let mut turns: Vec<Turn<'_>> = turns.map(turn).collect();
+        if let [turn] = &mut turns[..] {
+            // Its towers may wait for other ranks, which no thread of the pool may.
+            turn.take_all();
+        } else {
+            rayon::scope_fifo(|scope| turns.into_iter().for_each(|turn| scope.spawn_fifo(|scope| turn.take(scope))));
+        }
+        let mut losses = losses.into_iter().collect::<Result<Vec<_>>>()?;
+        self.exchange(&mut losses)?;
         // A member that diverged ends the run, whatever the others have learnt since.
         let learnt = losses.iter().map(Vec::len).min().unwrap_or(0);
         let mean = |minibatch: usize| LossSum {
@@ -134,6 +156,54 @@ impl Members {
             ..losses[0][minibatch]
         };
         Ok((0..learnt).map(mean).collect())
+    }
+
+    fn learns(&self, member: usize) -> bool {
+        self.teams.as_ref().is_none_or(|teams| teams.learns(member))
+    }
+
+    /// Fills in the losses of the members that other ranks learn.
+    fn exchange(&self, losses: &mut [Vec<LossSum>]) -> Result<()> {
+        let Some(teams) = &self.teams else { return Ok(()) };
+        let count = losses.len();
+        let told_by = |rank: usize| (0..count).filter(move |&member| teams.of(member)[0] == rank);
+        let mut own = Vec::new();
+        for member in told_by(teams.rank()) {
+            own.push(losses[member].len() as u64);
+            own.extend(losses[member].iter().flat_map(|sum| [sum.loss.to_bits(), sum.without_negatives]));
+        }
+        for (rank, told) in teams.share(&own)?.into_iter().enumerate() {
+            let mut told = told.into_iter();
+            for member in told_by(rank) {
+                let count = told.next().unwrap_or(0) as usize;
+                let mut sum = || Some(LossSum { loss: f64::from_bits(told.next()?), without_negatives: told.next()? });
+                losses[member] = (0..count).map_while(|_| sum()).collect();
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, everywhere: bool) -> Result<()> {
+        let Some(teams) = &self.teams else { return Ok(()) };
+        for (number, member) in self.members.iter_mut().enumerate() {
+            // From the first rank that has learnt it to the others, one after the other.
+            let team = teams.of(number);
+            let others = teams.all().filter(|rank| !team.contains(rank) && (everywhere || *rank == 0));
+            let line: Vec<usize> = [team[0]].into_iter().chain(others).collect();
+            let Some(place) = line.iter().position(|&rank| rank == teams.rank()) else { continue };
+            let to = line.get(place + 1).copied();
+            if place == 0 {
+                teams.send(to, &encode(&[member.updates()]))?;
+                member.states().iter().try_for_each(|state| state.send(&mut |numbers| teams.send(to, numbers)))?;
+            } else {
+                let mut from = |count| teams.receive(line[place - 1], to, count);
+                let updates = decode(&from(2)?)[0];
+                let states =
+                    member.states().iter().map(|state| state.receive(&mut from)).collect::<Result<Vec<_>>>()?;
+                member.restore(updates, states);
+            }
+        }
+        Ok(())
     }
 
     fn states(&self) -> Vec<TowerState<'_>> {
@@ -181,6 +251,16 @@ struct Turn<'a> {
 }
 
 impl<'a> Turn<'a> {
+    /// Learns all minibatches.
+    fn take_all(&mut self) {
+        let learn = |next: &Minibatch| self.towers.steps(std::slice::from_ref(next.member(self.number)));
+        let learnt = self.rest.iter().map(learn);
+        *self.losses = learnt
+            .take_while(|loss| !loss.as_ref().is_ok_and(Vec::is_empty))
+            .collect::<Result<Vec<_>>>()
+            .map(|losses| losses.concat());
+    }
+
     /// Learns the next minibatch, and queues behind the other members for the one after it. So with more members than
     /// threads all of them are done at about the same time.
     fn take(self, scope: &ScopeFifo<'a>) {

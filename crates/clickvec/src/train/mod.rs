@@ -39,6 +39,7 @@ pub use crate::clicks::{
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
 pub use crate::optimizer::OptimizerKind;
+pub use crate::ranks::Ranks;
 pub use crate::settings::differences::SettingDifference;
 pub use crate::settings::{
     Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,
@@ -59,6 +60,7 @@ use record::record;
 use run::Run;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The file that a run writes.
@@ -98,6 +100,9 @@ pub struct TrainOptions<'a> {
     /// The share of queries that the source of the clicks leaves out, if it does; the model records it. See
     /// `Window` of clickvec-eval.
     pub left_out: Option<f64>,
+    /// The processes that train this model together. Each has an output of its own, gets the same events and writes the same model;
+    /// only the first writes checkpoints.
+    pub ranks: Option<Arc<dyn Ranks>>,
 }
 
 /// Whether a later model is worse than the best one, by the measures of both, query by query.

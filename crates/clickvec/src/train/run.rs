@@ -1,6 +1,7 @@
 //! A training run from its first minibatch to its last.
 
 mod after_titles;
+mod together;
 
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -15,10 +16,12 @@ use super::projection::Projection;
 use super::record::record;
 use super::stage::{Stage, stage_after, stages};
 use super::start::{encoders, initial_towers};
+use super::step::join_outside;
 use super::{EpochReport, Event, Output, TrainOptions, Validation, Written, partial};
 use crate::clicks::{ClickLog, Minibatch, Storage};
 use crate::encoder::Tensor;
 use crate::model::Model;
+use crate::ranks::Teams;
 use crate::settings::{Keep, TrainConfig, TrainingRecord};
 use clickvec_tables::files::publish;
 use clickvec_tables::memory::room_for;
@@ -32,6 +35,8 @@ pub(super) struct Run<'a, 'v> {
     stages: Vec<Stage<'a>>,
     /// The epochs of all stages together.
     epochs: u32,
+    /// The ranks that train together, if there are several.
+    teams: Option<Teams>,
     learner: Learner,
     progress: Progress,
     record: TrainingRecord,
@@ -61,9 +66,13 @@ impl<'a, 'v> Run<'a, 'v> {
         options: TrainOptions<'v>,
         output: Option<&'a Output<'a>>,
     ) -> Result<Run<'a, 'v>> {
-        let stages = stages(config, log, storage)?;
+        let mut stages = stages(config, log, storage)?;
         let epochs = epochs(&stages);
         let record = record(config, log, &options);
+        let teams = together::teams(config, &record, &options)?;
+        if let Some(teams) = &teams {
+            stages.iter_mut().for_each(|stage| stage.minibatches.divide(teams.part()));
+        }
         let sides = if config.shared_towers { 1 } else { 2 };
         // Memory holds the weights and, for each weight, its velocity or its two moments, and its first value if that is to be
         // averaged in. Of the gradients it holds only the rows that occur in a minibatch.
@@ -83,7 +92,7 @@ impl<'a, 'v> Run<'a, 'v> {
             Average::new(share, config, log, first)
         });
         let start = is_fitted.then(|| Event::Start { fitted: start.map(|start| start.report) });
-        let learner = Learner::new(&stages[0], towers);
+        let learner = Learner::new(&stages[0], towers, teams.as_ref());
         let validation = options.validation;
         let probe = log.taught().and_then(|taught| Probe::new(log, taught, config.seed));
         let projection = Projection::new(config, log, storage)?;
@@ -93,6 +102,7 @@ impl<'a, 'v> Run<'a, 'v> {
             log,
             stages,
             epochs,
+            teams,
             learner,
             progress,
             record,
@@ -110,9 +120,9 @@ impl<'a, 'v> Run<'a, 'v> {
 
     /// Continues from the checkpoint next to `output`.
     pub(super) fn resume(&mut self, output: &Path) -> Result<Event> {
-        let Run { config, log, stages, .. } = self;
+        let Run { config, log, stages, teams, .. } = self;
         let begin = |stage: usize, learner: &mut Learner| {
-            *learner = Learner::new(&stages[stage], encoders(config, log, learner.snapshot()));
+            *learner = Learner::new(&stages[stage], encoders(config, log, learner.snapshot()), teams.as_ref());
         };
         let Resumed { progress, partial, first } =
             checkpoint::load(output, &self.record, stages, &mut self.learner, begin)?;
@@ -164,7 +174,8 @@ impl<'a, 'v> Run<'a, 'v> {
             }
             let seconds = begun.elapsed().as_secs_f64();
             let report = self.finish_epoch(seconds, resumed_at)?;
-            if on_event(&Event::Epoch(report)).is_break() || flow.is_break() {
+            let told = on_event(&Event::Epoch(report));
+            if together::agree(self.teams.as_ref(), told)?.is_break() || flow.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             begun = Instant::now();
@@ -211,10 +222,11 @@ impl<'a, 'v> Run<'a, 'v> {
         let mut flow = ControlFlow::Continue(());
         while self.progress.minibatch < minibatches && flow.is_continue() {
             let following = group(self.progress.minibatch + now.len() as u64);
-            let (sums, ()) = rayon::join(|| self.learner.steps(now), || fill(following, next));
+            let both = (|| self.learner.steps(now), || fill(following, next));
+            let (sums, ()) = if self.teams.is_some() { join_outside(both) } else { rayon::join(both.0, both.1) };
             let sums = sums?;
-            for (minibatch, sum) in now.iter().zip(&sums) {
-                let pairs = minibatch.pairs.positive.len() as u64;
+            for sum in &sums {
+                let pairs = source.pairs_of(self.progress.minibatch);
                 self.progress.minibatch += 1;
                 self.progress.pairs += pairs;
                 self.progress.loss += sum.loss;
@@ -236,13 +248,17 @@ impl<'a, 'v> Run<'a, 'v> {
             if sums.len() < now.len() {
                 return Err(self.diverged(self.progress.minibatch + 1));
             }
+            flow = together::agree(self.teams.as_ref(), flow)?;
             std::mem::swap(now, next);
             // After the last minibatch the epoch is finished first, so that a resumed run need not do it.
             if self.progress.minibatch < minibatches
                 && let Some(Output { path, checkpoint_every: Some(every), .. }) = self.output
                 && (flow.is_break() || self.learner.updates().is_multiple_of(*every))
             {
-                checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
+                self.learner.gather(false)?;
+                if together::is_first(self.teams.as_ref()) {
+                    checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
+                }
             }
         }
         Ok(flow)
@@ -250,6 +266,7 @@ impl<'a, 'v> Run<'a, 'v> {
 
     /// Scores the model of the epoch that just ended, and keeps it if it is the best.
     fn finish_epoch(&mut self, seconds: f64, resumed_at: u64) -> Result<EpochReport> {
+        self.learner.gather(true)?;
         let weights = self.weights();
         // The last update may have produced NaN or infinity, and no later loss will show it.
         let is_finite = |tensor: &Tensor| tensor.value.data().iter().all(|x| x.is_finite());
@@ -308,10 +325,18 @@ impl<'a, 'v> Run<'a, 'v> {
             let weights = self.weights();
             self.begin_stage(next, weights);
         }
-        if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
-        }
+        self.save_between_epochs()?;
         Ok(report)
+    }
+
+    /// Writes a checkpoint between two epochs, if there are to be any.
+    fn save_between_epochs(&self) -> Result<()> {
+        match self.output {
+            Some(Output { path, checkpoint_every: Some(_), .. }) if together::is_first(self.teams.as_ref()) => {
+                checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the weights of a model that would be made now.
@@ -327,7 +352,7 @@ impl<'a, 'v> Run<'a, 'v> {
     fn begin_stage(&mut self, stage: usize, weights: Vec<Vec<Tensor>>) {
         let Run { config, log, .. } = self;
         self.average = self.first_share.map(|share| Average::new(share, config, log, weights.clone()));
-        self.learner = Learner::new(&self.stages[stage], encoders(config, log, weights));
+        self.learner = Learner::new(&self.stages[stage], encoders(config, log, weights), self.teams.as_ref());
     }
 
     /// Keeps the model of the epoch that was finished last.

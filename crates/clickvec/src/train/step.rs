@@ -7,6 +7,7 @@ use crate::encoder::{Encoder, Gradients, Input, Tensor, TensorKind, Trace};
 use crate::loss::{Loss, LossSum, NegativeRows};
 use crate::math::Matrix;
 use crate::optimizer::{Optimizer, OptimizerConfig, TensorState};
+use crate::ranks::{Chain, Team, decode, encode};
 use crate::settings::TrainConfig;
 use crate::text::batch::Batch;
 use clickvec_tables::Result;
@@ -49,14 +50,22 @@ struct Tower {
 }
 
 impl Towers {
-    /// Takes over the query tower and the title tower, or one for both, before the first update.
-    pub(super) fn new(config: TrainConfig, optimizer: &OptimizerConfig, towers: Vec<Box<dyn Encoder>>) -> Towers {
-        let tower = |mut encoder: Box<dyn Encoder>| {
+    /// Takes over the query tower and the title tower, or one for both, before the first update. Minibatches are divided among a team,
+    /// if there is one.
+    pub(super) fn new(
+        config: TrainConfig,
+        optimizer: &OptimizerConfig,
+        towers: Vec<Box<dyn Encoder>>,
+        team: Option<Team>,
+    ) -> Towers {
+        let team = team.filter(Team::is_divided);
+        let tower = |(number, mut encoder): (usize, Box<dyn Encoder>)| {
             let optimizer = Optimizer::new(optimizer.clone(), encoder.tensors_mut());
-            let trace = Trace::default();
-            Tower { encoder, optimizer, trace, gradients: Gradients::default() }
+            let (trace, mut gradients) = (Trace::default(), Gradients::default());
+            gradients.scratch.chain = team.clone().map(|team| Chain::new(team, number));
+            Tower { encoder, optimizer, trace, gradients }
         };
-        let towers = towers.into_iter().map(tower).collect();
+        let towers = towers.into_iter().enumerate().map(tower).collect();
         Towers { config, towers, loss: Loss::default(), room: 0 }
     }
 
@@ -92,43 +101,90 @@ impl Towers {
     }
 
     /// Makes one update. If the loss or a gradient is not finite, returns `None` and updates nothing.
-    fn step(&mut self, minibatch: &Minibatch) -> Option<LossSum> {
+    fn step(&mut self, minibatch: &Minibatch) -> Result<Option<LossSum>> {
         let Towers { config, towers, loss, .. } = self;
         match &mut towers[..] {
             [both] => {
                 both.forward(&minibatch.queries);
+                both.exchange(&minibatch.queries)?;
                 let (queries, titles) =
                     both.trace.embeddings.split_at(minibatch.pairs.positive.len() * both.encoder.dimension());
                 let dimension = both.encoder.dimension();
                 let sum = loss.compute(config.loss.gamma, queries, titles, dimension, &minibatch.pairs);
                 let grad = [&loss.query_gradient[..], &loss.title_gradient].concat();
-                let norm = both.backward(&minibatch.queries, &grad, config);
+                let norm = both.backward(&minibatch.queries, &grad, config)?;
                 if !sum.loss.is_finite() || !norm.is_finite() {
-                    return None;
+                    return Ok(None);
                 }
                 both.apply(&minibatch.queries, norm);
-                Some(sum)
+                Ok(Some(sum))
             }
             [query, title] => {
                 rayon::join(|| query.forward(&minibatch.queries), || title.forward(&minibatch.titles));
+                query.exchange(&minibatch.queries)?;
+                title.exchange(&minibatch.titles)?;
                 let (queries, titles) = (&query.trace.embeddings, &title.trace.embeddings);
                 let dimension = query.encoder.dimension();
                 let sum = loss.compute(config.loss.gamma, queries, titles, dimension, &minibatch.pairs);
-                let (query_norm, title_norm) = rayon::join(
+                let is_divided = query.gradients.scratch.chain.is_some();
+                let both = (
                     || query.backward(&minibatch.queries, &loss.query_gradient, config),
                     || title.backward(&minibatch.titles, &loss.title_gradient, config),
                 );
+                let (query_norm, title_norm) =
+                    if is_divided { join_outside(both) } else { rayon::join(both.0, both.1) };
+                let (query_norm, title_norm) = (query_norm?, title_norm?);
                 if !(sum.loss.is_finite() && query_norm.is_finite() && title_norm.is_finite()) {
-                    return None;
+                    return Ok(None);
                 }
                 rayon::join(
                     || query.apply(&minibatch.queries, query_norm),
                     || title.apply(&minibatch.titles, title_norm),
                 );
-                Some(sum)
+                Ok(Some(sum))
             }
             _ => unreachable!("one tower or two"),
         }
+    }
+}
+
+/// Runs both on threads that are in no pool. They wait for other ranks, for which the pool's threads would have to wait, too.
+pub(super) fn join_outside<A, B: Send>(both: (impl FnOnce() -> A, impl FnOnce() -> B + Send)) -> (A, B) {
+    std::thread::scope(|scope| {
+        let second = scope.spawn(both.1);
+        let first = both.0();
+        (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+impl TowerState<'_> {
+    /// Hands over all numbers.
+    pub(super) fn send(&self, to: &mut impl FnMut(&[f32]) -> Result<()>) -> Result<()> {
+        self.tensors.iter().try_for_each(|tensor| to(tensor.value.data()))?;
+        self.optimizer.iter().try_for_each(|state| {
+            to(state.velocity.data())?;
+            to(state.square.data())?;
+            to(&encode(&state.current))
+        })
+    }
+
+    /// Takes over the numbers of a state that is shaped like this one. `from` gives as many as it is asked for.
+    pub(super) fn receive(&self, from: &mut impl FnMut(usize) -> Result<Vec<f32>>) -> Result<TowerState<'static>> {
+        let mut numbers = |like: &Matrix| -> Result<Matrix> {
+            Ok(Matrix::from_vec(like.rows(), like.columns(), from(like.data().len())?))
+        };
+        let mut tensors = Vec::with_capacity(self.tensors.len());
+        for like in &*self.tensors {
+            tensors.push(Tensor::new(like.kind, like.groups.clone(), numbers(&like.value)?));
+        }
+        let mut optimizer = Vec::with_capacity(self.optimizer.len());
+        for like in &self.optimizer {
+            let [velocity, square] = [numbers(&like.velocity)?, numbers(&like.square)?].map(Cow::Owned);
+            // As many numbers as `encode` writes.
+            let current = numbers(&Matrix::zeros(like.current.len(), 2))?;
+            optimizer.push(OptimizerState { velocity, square, current: Cow::Owned(decode(current.data())) });
+        }
+        Ok(TowerState { optimizer, tensors: Cow::Owned(tensors) })
     }
 }
 
@@ -143,7 +199,7 @@ impl Towers {
         let mut sums = Vec::with_capacity(minibatches.len());
         for minibatch in minibatches {
             self.room_for(minibatch)?;
-            let Some(sum) = self.step(minibatch) else { break };
+            let Some(sum) = self.step(minibatch)? else { break };
             sums.push(sum);
         }
         Ok(sums)
@@ -192,10 +248,22 @@ impl Tower {
         self.encoder.forward(batch, &mut self.trace);
     }
 
+    /// Fills in the vectors of those texts of a divided batch that other ranks have encoded.
+    fn exchange(&mut self, batch: &Batch) -> Result<()> {
+        match (&self.gradients.scratch.chain, &batch.division) {
+            (Some(chain), Some(division)) => {
+                let texts = |place| division.texts.get(place);
+                chain.exchange(texts, self.encoder.dimension(), &mut self.trace.embeddings)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Runs the backward pass and returns the norm of the gradient.
-    fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> f64 {
+    fn backward(&mut self, batch: &Batch, grad: &[f32], config: &TrainConfig) -> Result<f64> {
         self.encoder.backward(batch, &mut self.trace, grad, config.bptt, &mut self.gradients);
-        Optimizer::norm(self.encoder.tensors(), &self.gradients)
+        self.gradients.scratch.chain.as_mut().map_or(Ok(()), Chain::fault)?;
+        Ok(Optimizer::norm(self.encoder.tensors(), &self.gradients))
     }
 
     fn apply(&mut self, batch: &Batch, norm: f64) {

@@ -22,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::output_files::Kind;
 use crate::progress::Watch;
 use crate::titles::TitleColumns;
-use crate::{console, output_files};
+use crate::{console, output_files, ranks};
 use clickvec_tools::header::looks_raw;
 use clickvec_tools::test_set;
 
@@ -120,10 +120,14 @@ impl Args {
 }
 
 /// Trains a model.
-pub(crate) fn run(args: Args) -> Result<Answer> {
+pub(crate) fn run(mut args: Args) -> Result<Answer> {
     if args.help_settings {
         console::print(reference())?;
         return Ok(Answer::Done);
+    }
+    let private = ranks::private(&args.output, args.resume)?;
+    if let Some(private) = &private {
+        args.output.clone_from(&private.output);
     }
     args.title_columns.need(!args.titles.is_empty())?;
     if args.clicks.is_none() && args.validation.is_none() && args.teacher.is_empty() {
@@ -177,6 +181,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         validation: judgments.as_ref().map(|set| &set.judgments),
         output: Some(Output { path: &args.output, checkpoint_every: args.checkpoint_every, resume: args.resume }),
         inputs: &read,
+        ranks: ranks::get().cloned(),
         ..Training::new(&config)
     };
     let outcome = training.run(clicks, &mut |progress| watcher.watch(&progress));

@@ -59,7 +59,7 @@ pub(in super::super) fn backward(
     gradients: &mut [Matrix],
 ) -> f64 {
     gate_errors(config, tensors, batch, trace, grad, bptt, scratch);
-    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients);
+    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients, scratch.chain.as_mut());
 
     let occurrences = match direction {
         Direction::Forward => &batch.occurrences,
@@ -68,7 +68,14 @@ pub(in super::super) fn backward(
             &scratch.occurrences
         }
     };
-    let squares = gather_gradient(batch, occurrences, &trace.gates, &mut gradients[INPUT], &mut scratch.squares);
+    let squares = gather_gradient(
+        batch,
+        occurrences,
+        &trace.gates,
+        &mut gradients[INPUT],
+        &mut scratch.squares,
+        scratch.chain.as_mut(),
+    );
     bias_gradient(batch, gradients);
     squares
 }

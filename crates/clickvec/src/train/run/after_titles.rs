@@ -6,7 +6,6 @@ use crate::model::Model;
 use crate::settings::differences::{SettingDifference, listed_figures, listed_settings};
 use crate::settings::{TrainConfig, TrainingRecord};
 use crate::text::Dictionary;
-use crate::train::{Output, checkpoint};
 use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
 
@@ -75,9 +74,6 @@ impl Run<'_, '_> {
         self.begin_stage(1, weights());
         let model = self.model_of(weights());
         self.keep(model)?;
-        if let Some(Output { path, checkpoint_every: Some(_), .. }) = self.output {
-            checkpoint::save(path, &self.record, &self.progress, &self.learner, self.average.as_ref())?;
-        }
-        Ok(())
+        self.save_between_epochs()
     }
 }
