@@ -4,12 +4,16 @@ mod post;
 mod world;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use world::World;
+use world::{FAILED, World};
 
 fn main() -> ExitCode {
     let world = World::join();
-    let status = clickvec_cli::run_as(world.ranks());
+    let ranks = world.ranks();
+    let status = clickvec_cli::run_as(Arc::clone(&ranks));
     world.leave(status);
-    ExitCode::from(status)
+    // MPI ends all ranks when one of them fails, and the first one may still be writing.
+    let is_told = ranks.rank() == 0 || status == FAILED;
+    ExitCode::from(if is_told { status } else { 0 })
 }

@@ -8,16 +8,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use clickvec::train::Ranks;
-use mpi::point_to_point::MatchedReceiveVec as _;
 use mpi::request::scope;
 use mpi::topology::SimpleCommunicator;
-use mpi::traits::{Communicator as _, Destination as _, Source as _};
+use mpi::traits::{Communicator as _, Destination as _, Equivalence as _, Source as _};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::post::{Letter, Post};
 
 /// The exit status of a process that could not do its part. The others cannot go on.
-const FAILED: u8 = 2;
+pub(crate) const FAILED: u8 = 2;
 
 /// The number of times that it looks for messages without a pause when none comes.
 const EAGER: u32 = 200;
@@ -78,10 +77,12 @@ fn talk(tell: &Sender<Arc<Post>>) {
                 let to = world.process_at_rank(*to as i32);
                 requests.push(to.immediate_send_with_tag(scope, &numbers[..], *channel as i32));
             }
+            let mut idle = 0;
             while !requests.is_empty() {
                 requests = requests.into_iter().filter_map(|request| request.test().err()).collect();
-                if !receive(&world, &post) {
-                    std::thread::yield_now();
+                idle = if receive(&world, &post) { 0 } else { idle + 1 };
+                if idle > EAGER {
+                    std::thread::sleep(PAUSE);
                 }
             }
         });
@@ -104,7 +105,9 @@ fn receive(world: &SimpleCommunicator, post: &Post) -> bool {
     let mut any = false;
     while let Some((message, status)) = world.any_process().immediate_matched_probe() {
         let (from, channel) = (status.source_rank() as usize, status.tag() as u32);
-        post.deliver(from, channel, (message, status).matched_receive_vec().0);
+        let mut numbers = vec![0.0; status.count(f32::equivalent_datatype()) as usize];
+        message.matched_receive_into(&mut numbers[..]);
+        post.deliver(from, channel, numbers);
         any = true;
     }
     any

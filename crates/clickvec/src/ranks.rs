@@ -179,8 +179,10 @@ impl Chain {
         width: usize,
         matrix: &mut [f32],
     ) -> Result<()> {
-        let own = rows(self.team.place).iter().flat_map(|&row| &matrix[row as usize * width..][..width]);
-        let own = own.copied().collect();
+        let mut own = Vec::with_capacity(rows(self.team.place).len() * width);
+        for &row in rows(self.team.place) {
+            own.extend_from_slice(&matrix[row as usize * width..][..width]);
+        }
         for (place, numbers) in self.team.share(self.channel, own)?.iter().enumerate() {
             for (&row, numbers) in rows(place).iter().zip(numbers.chunks_exact(width)) {
                 matrix[row as usize * width..][..width].copy_from_slice(numbers);

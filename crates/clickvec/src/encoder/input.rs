@@ -136,8 +136,10 @@ fn gather_over_ranks(
         if is_last {
             return sums.to_vec();
         }
-        let handed_on = sums.chunks_exact(width).zip(first).filter(|&(_, &first)| first as usize <= place);
-        handed_on.flat_map(|(sum, _)| sum).copied().collect()
+        let mut handed_on = Vec::with_capacity(sums.len());
+        let read_so_far = sums.chunks_exact(width).zip(first).filter(|&(_, &first)| first as usize <= place);
+        read_so_far.for_each(|(sum, _)| handed_on.extend_from_slice(sum));
+        handed_on
     });
     let chunks = sums.par_chunks(CHUNK * width).zip(squares.par_chunks_mut(CHUNK));
     chunks.for_each(|(sums, squares)| {
