@@ -21,7 +21,7 @@ use crate::text::batch::Lists;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The number of pairs in a task.
+/// The number of pairs, or of texts, in a task.
 const CHUNK: usize = 64;
 
 /// The loss that training lowers for each pair.
@@ -338,26 +338,34 @@ fn softplus_of_sum(x: &mut [f32], scale: f32) -> (f64, f32) {
 
 impl Unit {
     fn fill(&mut self, vectors: &[f32], dimension: usize) {
-        self.vectors.clear();
-        self.vectors.extend_from_slice(vectors);
-        self.lengths.clear();
-        self.lengths.extend(self.vectors.chunks_exact_mut(dimension).map(normalize));
+        // Every number is overwritten.
+        self.vectors.resize(vectors.len(), 0.0);
+        self.lengths.resize(vectors.len() / dimension, 0.0);
+        let units = self.vectors.par_chunks_mut(CHUNK * dimension).zip(self.lengths.par_chunks_mut(CHUNK));
+        units.zip(vectors.par_chunks(CHUNK * dimension)).for_each(|((units, lengths), vectors)| {
+            units.copy_from_slice(vectors);
+            let units = units.chunks_exact_mut(dimension);
+            lengths.iter_mut().zip(units).for_each(|(length, unit)| *length = normalize(unit));
+        });
     }
 
     /// Turns ∂L/∂(unit vector) into ∂L/∂vector, (g − (g·u) u) / length. It is 0 for a zero vector, whose cosine with
     /// anything is 0.
     fn back(&self, gradient: &mut [f32], dimension: usize) {
-        let rows = gradient.chunks_exact_mut(dimension).zip(self.vectors.chunks_exact(dimension));
-        for ((gradient, unit), &length) in rows.zip(&self.lengths) {
-            if length == 0.0 {
-                gradient.fill(0.0);
-                continue;
+        let chunks = gradient.par_chunks_mut(CHUNK * dimension).zip(self.vectors.par_chunks(CHUNK * dimension));
+        chunks.zip(self.lengths.par_chunks(CHUNK)).for_each(|((gradient, units), lengths)| {
+            let rows = gradient.chunks_exact_mut(dimension).zip(units.chunks_exact(dimension));
+            for ((gradient, unit), &length) in rows.zip(lengths) {
+                if length == 0.0 {
+                    gradient.fill(0.0);
+                    continue;
+                }
+                let along = dot(gradient, unit);
+                add_scaled(gradient, -along, unit);
+                let scale = 1.0 / length;
+                gradient.iter_mut().for_each(|g| *g *= scale);
             }
-            let along = dot(gradient, unit);
-            add_scaled(gradient, -along, unit);
-            let scale = 1.0 / length;
-            gradient.iter_mut().for_each(|g| *g *= scale);
-        }
+        });
     }
 }
 
