@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check the instruction counts of the hot loops: python3 bench/instructions.py [--update]
 
-Builds `kernels` of clickvec-bench and runs each of its loops under valgrind (callgrind), twice as often the second time, so that
-what is done once cancels. Fails if a loop takes more than 5 % more instructions than bench/instructions.json says; `--update`
+Builds `kernels` (bench/src/bin/kernels.rs) and runs each of its loops under valgrind (callgrind), twice as often the second time, so
+that what is done once cancels. Fails if a loop takes more than 5 % more instructions than bench/instructions.json says; `--update`
 writes that file again. Counts do not depend on what else the machine does, but on the compiler: the file names it. Valgrind knows
 no AVX-512, so what is counted is the level avx2.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 BENCH = Path(__file__).resolve().parent
 BASELINE = BENCH / "instructions.json"
 LEVEL = "avx2"
-ROUNDS = 3
+ROUNDS = 1
 GROWTH = 0.05
 KERNELS = (
     "gemm",
@@ -46,12 +46,22 @@ def fail(message):
     sys.exit(f"error: {message}")
 
 
+# The library as in a release; the crates that it uses as in the tests, so that they need not be built again.
+OPTIMIZED = [
+    f"--config=profile.dev.package.{package}.{setting}"
+    for package in ("clickvec", "clickvec-tests")
+    for setting in ("opt-level=3", "codegen-units=1")
+]
+
+
 def build():
-    subprocess.run("cargo build --release --locked --no-default-features --bin kernels".split(), cwd=BENCH, check=True)
+    # All packages, because crates have the features then that they have in the tests.
+    command = ["cargo", "build", "--locked", "--workspace", "--bin", "kernels"]
+    subprocess.run(command + OPTIMIZED, cwd=BENCH, check=True)
     metadata = subprocess.run(
         "cargo metadata --format-version 1 --no-deps --locked".split(), cwd=BENCH, check=True, stdout=subprocess.PIPE
     )
-    return Path(json.loads(metadata.stdout)["target_directory"]) / "release" / "kernels"
+    return Path(json.loads(metadata.stdout)["target_directory"]) / "debug" / "kernels"
 
 
 def collected(program, kernel, rounds):

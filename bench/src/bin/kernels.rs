@@ -1,5 +1,5 @@
 //! The hot loops one by one, so that their instructions can be counted (bench/instructions.py): cargo run --release -p
-//! clickvec-bench --bin kernels -- NAME ROUNDS [--level avx2]
+//! clickvec-tests --bin kernels -- NAME ROUNDS [--level avx2]
 //!
 //! Sizes are those of training with 96 cells. A round takes some million instructions, so that neither the preparation
 //! nor small differences between two runs matter.
@@ -19,8 +19,14 @@ use clickvec::internals::text::batch::{Batch, WordFeatures};
 use clickvec::internals::text::{Dictionary, Feature, WordBuffer, WordId, for_each_trigram, for_each_word};
 use clickvec::model::Side;
 use clickvec::train::OptimizerKind;
-use clickvec_bench::model::model;
-use clickvec_bench::texts::{Vocabulary, unknown_texts};
+
+use crate::model::model;
+use crate::texts::{Vocabulary, unknown_texts};
+
+#[path = "../model.rs"]
+pub mod model;
+#[path = "../texts.rs"]
+pub mod texts;
 
 const CELLS: usize = 96;
 const TEXTS: usize = 64;
