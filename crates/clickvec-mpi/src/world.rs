@@ -49,7 +49,7 @@ impl World {
     /// Sends what is left, and takes leave of the others. After a failure, ends them.
     pub(crate) fn leave(self, status: u8) {
         self.post.close(status);
-        // Without the thread there is nobody to take leave of.
+        // It fails only if the thread has panicked, and then there is nothing left to send.
         let _ = self.thread.join();
     }
 }
