@@ -21,7 +21,7 @@ mkdir -p "$source"
 cp -r book.toml docs "$source"
 python3 crates/clickvec-py/reference.py >"$source/docs/reference/python.md"
 python3 crates/clickvec-serve/reference.py >"$source/docs/reference/http.md"
-sed -i 's|^# Explanation|- [The fields of the search service](reference/http.md)\n- [The Python package](reference/python.md)\n\n&|' "$source/docs/SUMMARY.md"
+sed -i 's|^# Explanation|- [Fields of the HTTP API](reference/http.md)\n- [The Python package](reference/python.md)\n\n&|' "$source/docs/SUMMARY.md"
 "$mdbook" build --dest-dir "$(realpath -m "$target/book")" "$source" 2>&1 | tee "$log"
 # A page that is missing or a link that mdBook cannot read is only a warning to it.
 if grep -qE '\b(WARN|ERROR)\b' "$log"; then

@@ -84,7 +84,7 @@ def operation(path, method, of):
         print(f"The answer is {' or '.join(sorted(answers))}.\n")
 
 
-print("# The fields of the search service\n\nWhat `GET /openapi.json` says, for people. [Addresses of the search service](service.md) has the rules behind it.\n")
+print("# Fields of the HTTP API\n\nThe fields of `GET /openapi.json`, in readable form. [HTTP API](service.md) has the rules behind it.\n")
 for path, methods in API["paths"].items():
     for method, of in methods.items():
         if method in ("get", "post") and not path.endswith(FILES):
