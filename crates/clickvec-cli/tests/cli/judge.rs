@@ -151,7 +151,7 @@ fn grades_of_a_page_say_which_system_is_better() {
         lefts.extend(shown["left"].as_u64());
     }
     assert!(lefts.len() > 2 && lefts.windows(2).all(|pair| pair[1] <= pair[0] + 3), "{lefts:?}");
-    let sentence = "shop finds better titles than poor, as ";
+    let sentence = "shop finds better titles than poor (";
     assert!(shown["verdict"].as_str().unwrap().starts_with(sentence), "{shown}");
     let (code, printed) = judge.finish();
     let result: Value = serde_json::from_str(&printed).unwrap();
@@ -237,7 +237,7 @@ fn a_sheet_is_filled_anywhere_and_other_rows_stay() {
     let sheet = folder.read("sheet.tsv");
     assert!(sheet.contains(other));
     folder.write("sheet.tsv", filled(&sheet, |query, title| format!("{}.0", by_words(query, title))));
-    folder.run(&arguments).code(0).prints("whose first tens are judged whole\n");
+    folder.run(&arguments).code(0).prints("whose first ten titles are all judged\n");
     assert!(folder.read("sheet.tsv").contains("another query\tx1\tAnother <b>title</b>\t0\n"));
     // Bad sheets are refused with the line, and stay as they are.
     for (grade, told) in [("5", "sheet.tsv:2: expected a grade from 0 to 4 or nothing, found `5`"), ("good", "`good`")]

@@ -68,7 +68,7 @@ impl Judging {
         let mut sheet = Sheet::open(&path)?;
         if let Some(aside) = sheet.put_aside() {
             let (path, aside) = (shown(&path), shown(aside));
-            watch.warn(format!("{path}: left out a last line without its end; {aside} has the file as it was"));
+            watch.warn(format!("{path}: left out an incomplete last line; {aside} has the original file"));
         }
         let others = judged.iter().map(|path| others(path, watch)).collect::<Result<Vec<Others>>>()?;
         let drawn = queries::drawn(queries::read(queries, watch)?);

@@ -75,7 +75,7 @@ impl Pool {
         let lacking = drawn.queries.len() - queries.len();
         if lacking > 0 {
             let lacking = counted(lacking as u64, "query");
-            watch.warn(format!("{lacking} left out, for which no system finds a title"));
+            watch.warn(format!("left out {lacking}, for which no system finds a title"));
         }
         let searches = drawn.searches.iter().filter_map(|&query| positions[query]).collect();
         Ok(Pool { names, queries, searches, systems: loaded })

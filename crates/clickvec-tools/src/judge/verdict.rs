@@ -47,10 +47,10 @@ impl Verdict {
         let [ours, theirs] = [0, 1].map(|system| printable(&self.systems[system].name));
         let searches = self.searches();
         match self.finding {
-            Finding::Better => format!("{ours} finds better titles than {theirs}, as {searches} show"),
-            Finding::Worse => format!("{ours} finds worse titles than {theirs}, as {searches} show"),
+            Finding::Better => format!("{ours} finds better titles than {theirs} ({searches})"),
+            Finding::Worse => format!("{ours} finds worse titles than {theirs} ({searches})"),
             Finding::Alike => {
-                format!("{ours} and {theirs} find titles that are as good: they differ by less than 0.02 in {searches}")
+                format!("{ours} and {theirs} are equally good: they differ by less than 0.02 ({searches})")
             }
             Finding::Open => {
                 let more = if self.is_complete { "" } else { "; judge more queries" };
@@ -65,8 +65,8 @@ impl Verdict {
         let [least, most] = self.interval.map(difference);
         let agreements = self.agreements.iter().map(|Agreed { file, agreement }| format!("{file}: {agreement}\n"));
         format!(
-            "{}\n\n{}\n\ndifference of NDCG@10 {}, 95 % interval {least} to {most}, however often one looked\n{} drawn at random, \
-             of {} whose first tens are judged whole\ngrades: {}\n{}",
+            "{}\n\n{}\n\ndifference of NDCG@10 {}, 95 % interval {least} to {most} (valid however often you look)\n\
+             {} drawn at random from {} whose first ten titles are all judged\ngrades: {}\n{}",
             self.sentence(),
             table.to_text(),
             difference(self.difference),
