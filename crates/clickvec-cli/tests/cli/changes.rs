@@ -86,7 +86,7 @@ fn titles_are_added_replaced_and_deleted() {
         .run(&update)
         .code(0)
         .says("1 added, 1 replaced, 1 deleted; 144 titles")
-        .says("4 ids to delete that the index does not have: `t9996`, `t9997`, `t9998` and 1 more\n");
+        .says("4 ids to delete not in the index: `t9996`, `t9997`, `t9998` and 1 more\n");
     let check = || {
         assert_eq!(ids(&folder, &["--mode", "words", "-k", "1", "green hammer of brass"]), ["n1"]);
         let all = ids(&folder, &["-k", "1000", "hammer"]);
@@ -103,7 +103,7 @@ fn titles_are_added_replaced_and_deleted() {
     // Joining leaves out what updates have deleted.
     folder.run(&["index", "--join", "shop.index", "--output", "joined.index"]).code(0).says("144 titles");
     let exact = ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]);
-    folder.run(&["update", "shop.index", "--compact"]).code(0).says("2 segments made one, 2 old titles cleared");
+    folder.run(&["update", "shop.index", "--compact"]).code(0).says("merged 2 segments, removed 2 old titles");
     check();
     assert_eq!(ids(&folder, &["--mode=vectors", "-k", "144", "red drill"]), exact);
     folder.run(&["inspect", "shop.index"]).code(0);
@@ -126,9 +126,9 @@ fn an_update_compacts_only_what_is_far_too_much() {
     // A sixth, a quarter, more than half.
     let few = delete(0..24).stderr().to_owned();
     assert!(few.contains("24 deleted") && !few.contains("compact"), "{few}");
-    delete(24..36).says("12 deleted").says("`clickvec update shop.index --compact` clears");
+    delete(24..36).says("12 deleted").says("`clickvec update shop.index --compact` removes them");
     assert!(std::fs::exists(folder.path("shop.index/changes-000002.json")).unwrap());
-    delete(36..80).says("44 deleted").says("compacted; 1 segment made one, 80 old titles cleared");
+    delete(36..80).says("44 deleted").says("compacted; merged 1 segment, removed 80 old titles");
     assert!(!std::fs::exists(folder.path("shop.index/changes-000003.json")).unwrap());
 }
 

@@ -137,7 +137,7 @@ fn fusion_and_later_titles_are_kept(folder: &Folder, index: &str, update: &str) 
     let found = run("search index --mode=words --filter=price:1..1 --json zeppelin").code(0).json_lines();
     assert_eq!(found[0]["results"].as_array().unwrap().len(), 5);
     let told = run(update).code(0);
-    let told = told.says("5 titles that priced.tsv lacks (`later0`, `later1`, `later2`, …): deleted");
+    let told = told.says("deleted 5 titles that priced.tsv does not have (`later0`, `later1`, `later2`, …)");
     told.prints("titles        0 added to the index, 0 replaced, 5 deleted");
     assert_eq!(all(), listed);
 }
@@ -168,10 +168,10 @@ fn a_new_day_is_learnt_and_a_poisoned_one_is_refused() {
     assert!(days_of[1]["new_queries"].as_u64() > Some(100) && first["unseen_trigrams"].as_u64() > Some(0));
     let again = update(&folder, "index", &days(0, 1), &[never, "--json"]).code(0);
     assert_eq!(report(&again)["pooled"], first["pooled"]);
-    again.says("day01.tsv: the newest day, which is in the test already and does not count twice");
+    again.says("day01.tsv: the newest day, but the test has it already");
     // Nothing is better than all of it.
     let run = update(&folder, "index", &days(0, 1), &[ALWAYS, "--max-churn=0"]).code(0);
-    run.prints("kept: every new model is taken, but more than 0.0 % of the first ten titles would change")
+    run.prints("kept: every new model is accepted, but more than 0.0 % of the first ten titles would change")
         .prints("churn  ");
     assert_eq!(model_of(&folder, "index"), old);
     let run = update(&folder, "index", &days(0, 1), &[ALWAYS, "--max-churn=1", "--json"]).code(0);
@@ -286,10 +286,10 @@ fn an_index_keeps_what_it_stores_and_gets_the_titles_of_the_table() {
 fn clicks_that_were_learnt_before_are_known_again() {
     let folder = world(3, 1_500, 0.0, &["--set", "batch_size=64", "--epochs=1"]);
     let run = update(&folder, "m", &days(0, 1), &[ALWAYS]).code(0);
-    assert!(!run.stderr().contains("made from") && !run.stderr().contains("has learnt all of it"), "{}", run.stderr());
-    let very = "m: made from these very clicks with these settings, so this update learns them once more";
+    assert!(!run.stderr().contains("trained on exactly these clicks"), "{}", run.stderr());
+    let very = "m: was trained on exactly these clicks with these settings, so this update only repeats that";
     update(&folder, "m", &days(0, 1), &["--set=error_rate=0.000001"]).says(very);
-    assert!(!update(&folder, "m", &days(0, 2), &["--set=error_rate=0.000001"]).stderr().contains("made from"));
+    assert!(!update(&folder, "m", &days(0, 2), &["--set=error_rate=0.000001"]).stderr().contains("trained on exactly"));
     // The state of another model is not that of this one.
     std::fs::copy(folder.path("m.update.json"), folder.path("one.update.json")).unwrap();
     for titles in [&[][..], &["--titles=titles.tsv", "--set", "titles.epochs=1"]] {
@@ -303,9 +303,9 @@ fn clicks_that_were_learnt_before_are_known_again() {
             "--epochs=1",
         ];
         folder.run(&[&train[..], titles].concat()).code(0);
-        let all = "day01.tsv: the newest day, but one has learnt all of it before, and nothing else; is the newest day missing?";
+        let all = "day01.tsv: the newest day, but one was trained on exactly these clicks; is the newest day missing?";
         let run = update(&folder, "one", &days(0, 1), &["--set=error_rate=0.000001"]);
-        run.says(all).says("one.update.json: the test of another model; that of one begins anew");
+        run.says(all).says("one.update.json: belongs to another model; the test of one starts over");
     }
     // The same again is the same, and a fresh training is another model.
     let made = |name: &str, more: &[&str]| {

@@ -166,19 +166,19 @@ impl Learning<'_> {
         let newest = || self.clicks.last().map_or_else(String::new, |path| shown(path));
         match notice {
             Notice::LearntBefore(LearntBefore::Window) => format!(
-                "{model}: made from these very clicks with these settings, so this update learns them once more; is the newest \
-                 day missing?"
+                "{model}: was trained on exactly these clicks with these settings, so this update only repeats that; is the \
+                 newest day missing?"
             ),
             Notice::LearntBefore(LearntBefore::Newest) => format!(
-                "{}: the newest day, but {model} has learnt all of it before, and nothing else; is the newest day missing?",
+                "{}: the newest day, but {model} was trained on exactly these clicks; is the newest day missing?",
                 newest()
             ),
             Notice::OtherModel => {
                 let state = shown(&State::path_beside(self.target));
-                format!("{state}: the test of another model; that of {model} begins anew")
+                format!("{state}: belongs to another model; the test of {model} starts over")
             }
             Notice::CountedBefore => format!(
-                "{}: the newest day, which is in the test already and does not count twice; is the newest day missing?",
+                "{}: the newest day, but the test has it already and counts it once; is the newest day missing?",
                 newest()
             ),
             Notice::FewJudged { queries } => format!(
@@ -200,9 +200,9 @@ impl Learning<'_> {
             IndexBuilder::check_output(&target)?;
             let folder = target.canonicalize().unwrap_or_else(|_| target.clone());
             if read().any(|file| file.canonicalize().is_ok_and(|file| file.starts_with(&folder))) {
-                let expected = "an index without inputs of its update in its folder";
-                let error = Error::expected(ErrorKind::Occupied, expected, "one there");
-                return Err(error.help("name another index").at(&target));
+                let expected = "inputs outside the folder of the index";
+                let error = Error::expected(ErrorKind::Occupied, expected, "one inside");
+                return Err(error.help("move it").at(&target));
             }
         } else {
             outputs::check([&target, state], read())?;
@@ -226,7 +226,7 @@ fn read_state(path: &Path, watch: &dyn Watcher) -> Result<Option<State>> {
             aside.push(".damaged");
             std::fs::rename(path, &aside).map_err(|source| Error::io(path, "move aside", source))?;
             let aside = shown(Path::new(&aside));
-            watch.warn(format!("{error}; it is now {aside}, and the test of new models begins anew"));
+            watch.warn(format!("{error}; it is now {aside}, and the test of new models starts over"));
             Ok(None)
         }
         state => state,

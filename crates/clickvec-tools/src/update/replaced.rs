@@ -28,7 +28,7 @@ impl Replaced {
         let replaced = Replaced::read(path)?;
         if replaced.fusion.custom {
             let path = shown(path);
-            watch.note(format!("{path}: the weights of its fusion stay, though they were chosen with the old model"));
+            watch.note(format!("{path}: keeps its fusion weights, which were chosen with the old model"));
         }
         Ok(replaced)
     }

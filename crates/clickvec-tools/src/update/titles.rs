@@ -74,7 +74,7 @@ impl Refreshed {
         if !gone.is_empty() {
             let titles = counted(gone.len() as u64, "title");
             let (path, table) = (shown(path), shown(&table.path));
-            watch.note(format!("{path}: {titles} that {table} lacks ({first}): deleted"));
+            watch.note(format!("{path}: deleted {titles} that {table} does not have ({first})"));
         }
         gone.into_iter().for_each(|id| updater.delete(id));
         let updated = updater.commit()?;

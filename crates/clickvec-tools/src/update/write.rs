@@ -77,7 +77,7 @@ impl<'a> Target<'a> {
         // The builder has claimed the index, so no other process changes it from now on; titles may have been added during training.
         if Replaced::read(path)? != *replaced {
             let expected = "the index as it was when the update began";
-            let found = "one made anew meanwhile with other settings";
+            let found = "one rebuilt since then with other settings";
             let error = Error::expected(ErrorKind::Mismatch, expected, found);
             return Err(error.help("nothing was replaced; update again").at(path));
         }

@@ -58,7 +58,7 @@ impl Report<'_> {
             let (titles, cleared) = (console::counted(*titles, "title"), console::counted(*cleared, "old title"));
             let (segments, index) = (console::counted(*segments as u64, "segment"), console::path(self.index));
             console::note(format_args!(
-                "{index}: compacted; {segments} made one, {cleared} cleared; {titles}, fingerprint {fingerprint}"
+                "{index}: compacted; merged {segments}, removed {cleared}; {titles}, fingerprint {fingerprint}"
             ));
         }
         Ok(Answer::Done)
@@ -73,7 +73,7 @@ fn tell_update(index: &Path, updated: &Updated) {
         let more = updated.missing - updated.missing_ids.len() as u64;
         let more = if more > 0 { format!(" and {} more", console::count(more)) } else { String::new() };
         let named = listed(&updated.missing_ids, Updated::MISSING_IDS);
-        console::note(format_args!("{missing} to delete that the index does not have: {named}{more}"));
+        console::note(format_args!("{missing} to delete not in the index: {named}{more}"));
     }
     let Updated { added, replaced, deleted, titles, fingerprint, .. } = updated;
     let [added, replaced, deleted] = [added, replaced, deleted].map(|number| console::count(*number));
@@ -83,7 +83,7 @@ fn tell_update(index: &Path, updated: &Updated) {
     ));
     if updated.is_worth_compacting && !updated.is_compaction_overdue {
         console::note(format_args!(
-            "{index}: updates have left much behind, which makes searches slower; `clickvec update {index} --compact` clears it away"
+            "{index}: old titles slow searches down; `clickvec update {index} --compact` removes them"
         ));
     }
 }

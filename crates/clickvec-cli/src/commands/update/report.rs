@@ -29,7 +29,7 @@ fn text(args: &Args, Learnt { report, refreshed, .. }: &Learnt) -> String {
     if let Some(day) = report.survey.newest_day() {
         let _ = writeln!(
             text,
-            "newest day    {}; {:.1} % with queries that are on no earlier day, {:.1} % on titles of the collection",
+            "newest day    {}; {:.1} % with queries that no earlier day has, {:.1} % on titles of the collection",
             console::counted(day.pairs, "pair"),
             percent(day.new_queries, day.pairs),
             percent(day.known, day.pairs)
@@ -51,7 +51,7 @@ fn text(args: &Args, Learnt { report, refreshed, .. }: &Learnt) -> String {
     if let Some(drift) = &report.drift {
         let _ = writeln!(
             text,
-            "mix           {:.1} % of the words of queries are others than when the old model learnt them, chance allowed for",
+            "mix           {:.1} % of query words have changed since the old model was trained, beyond chance",
             100.0 * drift.beyond_chance()
         );
     }
@@ -81,12 +81,12 @@ fn pooled_line(pooled: &Pooled) -> String {
     let Pooled { days, queries, gain, evidence, needed, shown } = pooled;
     let [days, queries] = [(days, "day"), (queries, "query")].map(|(count, noun)| console::counted(*count, noun));
     match gain {
-        None => "begun; the first day with held-out queries only tells where people click".to_owned(),
+        None => "started; the first day with held-out queries only calibrates where people click".to_owned(),
         Some(gain) => {
             let shown = shown.filter(|&shown| shown < LEAST_SHOWN).map_or_else(String::new, |shown| {
                 format!(
-                    "\n              only {:.0} % of the clicked titles are among the first ten of the old model, so that another engine \
-                     showed them; these clicks say little: judge",
+                    "\n              only {:.0} % of clicked titles are in the old model's first ten: another engine showed them; weak \
+                     evidence, use `clickvec judge`",
                     100.0 * shown
                 )
             });
@@ -103,11 +103,11 @@ fn verdict(args: &Args, report: &Report) -> String {
         Reason::Gain => "held-out clicks show a gain",
         Reason::Judged => "judged titles show a gain",
         Reason::Drift => "the mix of queries has drifted",
-        Reason::Always => "every new model is taken",
+        Reason::Always => "every new model is accepted",
     };
     match &report.verdict {
         Verdict::Replace(new, reason) => format!("replaced, fingerprint {}: {}", new.fingerprint(), why(*reason)),
-        Verdict::NoGain => "kept: nothing shows a gain yet".to_owned(),
+        Verdict::NoGain => "kept: no gain is shown yet".to_owned(),
         Verdict::Worse(on) => format!("kept: the new model is worse on {}", on.join(" and ")),
         Verdict::Churn(reason) => format!(
             "kept: {}, but more than {:.1} % of the first ten titles would change",
