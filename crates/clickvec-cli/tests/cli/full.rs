@@ -173,18 +173,18 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     // Titles that the collection lacks would be refused.
     let lines = folder.read("runs/bm25.run");
     let lines: Vec<&str> = lines.lines().filter(|line| known(line.split(' ').nth(2).unwrap())).collect();
-    folder.write("anew.run", lines.join("\n") + "\n");
+    folder.write("reranked.run", lines.join("\n") + "\n");
     let run =
         |name: &str| folder.run(&["evaluate", "--full", "--titles=titles.tsv", "--judged=with-ids.tsv", "bm25", name]);
     let expected =
-        format!("anew.run: has only judged titles, {} for 48 queries, as a run has that ranks them anew", lines.len());
-    run("anew.run").code(0).says(&expected);
+        format!("reranked.run: has only judged titles, {} for 48 queries: it seems to re-rank them", lines.len());
+    run("reranked.run").code(0).says(&expected);
     // One title has no judgment, and the run has searched.
     let unjudged = format!("{}\n{}", lines.join("\n"), lines[0].replace(lines[0].split(' ').nth(2).unwrap(), "t0020"));
     folder.write("searched.run", unjudged + "\n");
     let said = run("searched.run").code(0).stderr();
     assert!(!said.contains("only judged titles"), "{said}");
-    assert!(!said.contains("of other queries"), "{said}");
+    assert!(!said.contains("other queries"), "{said}");
     // Each query has the titles of another.
     let queries: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let mut distinct = queries.clone();
@@ -192,7 +192,7 @@ fn a_run_that_did_not_search_the_collection_is_told() {
     let next = |query: &str| distinct[(distinct.iter().position(|of| *of == query).unwrap() + 7) % distinct.len()];
     let moved = lines.iter().zip(&queries).map(|(line, query)| line.replacen(query, next(query), 1) + "\n");
     folder.write("moved.run", moved.collect::<String>());
-    run("moved.run").code(0).says("warning: moved.run: has ").says("its query ids are of other queries");
+    run("moved.run").code(0).says("warning: moved.run: has ").says("its query ids may refer to other queries");
     // Queries that are not judged are counted; if none is, the run is refused.
     folder.write("more.run", lines.join("\n") + "\nother Q0 t0020 1 2.0 a\nthird Q0 t0020 1 2.0 a\n");
     run("more.run").code(0).says("more.run: left out 2 queries without judgments");
@@ -292,7 +292,7 @@ fn an_index_gives_the_numbers_of_its_search() {
             }
         }
     }
-    let lost = "warning: fused.index: the index that is replaced has weights of its own, and the new one has the default; `--weights`";
+    let lost = "warning: fused.index: the new index has default weights, unlike the one it replaces; set them with `--weights`";
     folder.run(&base).code(0).says(lost);
     let said = folder.run(&base).code(0).stderr();
     assert!(!said.contains("weights"), "{said}");

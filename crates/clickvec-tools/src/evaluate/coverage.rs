@@ -62,16 +62,16 @@ pub(super) fn note_run(path: &Path, run: &RunCoverage, task: Task<'_>, watch: &d
     let with_titles = task.len() - lacking_queries;
     if with_titles >= 10 && judged < with_titles / 10 {
         watch.warn(format!(
-            "warning: {name}: has {} of the judged titles for {}; if that is unlikely, its query ids are of other queries: a run of \
-             `clickvec search` has those of its file of topics, so judge by that file",
+            "warning: {name}: has {} of the judged titles for {}; its query ids may refer to other queries: evaluate a \
+             `clickvec search` run with its own topics file",
             count(judged as u64),
             counted(with_titles as u64, "query")
         ));
     }
     if found > 0 && found == judged {
         watch.warn(format!(
-            "{name}: has only judged titles, {} for {}, as a run has that ranks them anew and did not search the collection; do \
-             not compare its figures with those of systems that did, or rank only judged titles",
+            "{name}: has only judged titles, {} for {}: it seems to re-rank them without searching the collection; compare it \
+             only with systems that do the same",
             count(found as u64),
             counted(with_titles as u64, "query")
         ));
