@@ -65,7 +65,7 @@ fn an_index_compares_words_as_it_is_told() {
     folder.run(&["update", "shop.index", "--compact"]).code(0);
     assert_eq!(found(&folder, "shop.index", "hammer"), ["a", "b", "n"]);
     // What is lost is said.
-    let lost = "the index that is replaced compares words by `exact`, and the new one by `stem,split`; `--words exact` keeps that";
+    let lost = "the new index analyses words by `stem,split`, and the one it replaces by `exact`; keep that with `--words exact`";
     index(&folder, &["--words", "exact"]).code(0);
     index(&folder, &[]).code(0).says(lost);
     index(&folder, &["--words", "stem"]).code(0);

@@ -27,18 +27,18 @@ pub(super) fn note_what_is_lost(output: &Path, before: Option<Fusion>, now: &Fus
     let (Some(before), replaced) = (before, console::path(output)) else { return };
     if before.custom && !now.custom {
         console::note(format_args!(
-            "warning: {replaced}: the index that is replaced has weights of its own, and the new one has the default; `--weights` gives it some"
+            "warning: {replaced}: the new index has default weights, unlike the one it replaces; set them with `--weights`"
         ));
     } else if before.teacher.is_some() && now.teacher.is_none() {
         console::note(format_args!(
-            "warning: {replaced}: the index that is replaced has a teacher, and the new one has none; `clickvec build --teacher FOLDER` gives \
-             it one, and `clickvec update` keeps it"
+            "warning: {replaced}: the new index has no teacher, unlike the one it replaces; add one with `clickvec build --teacher FOLDER`, \
+             and `clickvec update` keeps it"
         ));
     } else if words.is_none() && before.analysis != now.analysis {
         let (how, now) = (before.analysis, now.analysis);
         console::note(format_args!(
-            "warning: {replaced}: the index that is replaced compares words by `{how}`, and the new one by `{now}`; \
-             `--words {how}` keeps that"
+            "warning: {replaced}: the new index analyses words by `{now}`, and the one it replaces by `{how}`; keep that with \
+             `--words {how}`"
         ));
     }
 }
