@@ -15,8 +15,8 @@ fn queries_are_held_out_and_the_report_compares_with_what_needs_no_training() {
     folder.write("clicks.tsv", many_queries(1400));
     let said = folder.train("m.safetensors", &[]).code(0).stderr();
     for line in [
-        "held out: 140 of 1,400 queries with 140 pairs, to judge the model by; then all clicks are learnt",
-        "learning all clicks now, the held-out ones too, for ",
+        "held out for evaluation: 140 of 1,400 queries with 140 pairs; then all clicks are learnt",
+        "learning all clicks now, also those held out, for ",
         "  held out: NDCG@10 ",
         "140 queries, each searched among all 1,400 distinct titles; a clicked title is relevant, any other is not",
         "model − BM25: NDCG@10 +0.",
@@ -79,7 +79,7 @@ fn all_clicks_are_learnt_for_as_long_as_was_best() {
     }
     // What such a model is asked to begin with has seen the held-out queries.
     folder.train("m", &[]).code(0);
-    folder.train("later", &["--init", "m"]).code(0).says("the initial model has learnt all its clicks");
+    folder.train("later", &["--init", "m"]).code(0).says("the initial model has already learnt all clicks");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -130,7 +130,7 @@ fn clicks_that_can_be_read_once_are_not_learnt_twice() {
     let folder = Folder::with_data();
     let clicks = many_queries(1400);
     let run = [&["train", "--clicks", "/dev/stdin", "--output", "m"], &SMALL[..]].concat();
-    folder.run_with(&run, clicks).code(0).says("to judge the model by; `--held-out 0` learns all clicks");
+    folder.run_with(&run, clicks).code(0).says("held out for evaluation: ").says("; `--held-out 0` learns all clicks");
 }
 
 #[test]
@@ -140,15 +140,15 @@ fn a_comparison_that_says_nothing_is_not_called_a_win() {
     let letters = |i: usize| -> String { i.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect() };
     let row = |i: usize| format!("query {}\t{}\n", letters(i), 900_000 + i % 400);
     folder.write("clicks.tsv", format!("query\ttitle\n{}", (0..1400).map(row).collect::<String>()));
-    folder.train("m.safetensors", &[]).code(0).says("BM25 and letter trigrams find next to nothing");
+    folder.train("m.safetensors", &[]).code(0).says("so BM25 and letter trigrams find almost nothing");
 }
 
 #[test]
 fn all_clicks_are_learnt_where_that_is_asked_for_or_queries_are_few() {
     let folder = Folder::with_data();
-    folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 48 queries are too few to judge by");
+    folder.train("few.safetensors", &[]).code(0).says("held out: none (48 queries are too few)");
     folder.write("clicks.tsv", many_queries(1));
-    folder.train("few.safetensors", &[]).code(0).says("held out: nothing, since 1 query is too few to judge by");
+    folder.train("few.safetensors", &[]).code(0).says("held out: none (1 query is too few)");
     folder.write("clicks.tsv", many_queries(1400));
     let events = |more: &[&str]| folder.train("m.safetensors", &[more, &["--json"]].concat()).code(0).json_lines();
     let off: [&[&str]; 4] =

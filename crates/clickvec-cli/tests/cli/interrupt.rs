@@ -79,7 +79,7 @@ fn a_signal_stops_a_run_which_goes_on_to_the_same_bytes() {
         let (code, said) = running.end();
         assert_eq!(code, Some(status), "{said}");
         assert!(
-            said.contains("m: stopped, nothing was written to it; with the same options and `--resume` it goes on"),
+            said.contains("m: stopped, nothing was written to it; `--resume` with the same options continues"),
             "{said}"
         );
         assert_eq!(folder.read("m"), FORMER);
@@ -98,7 +98,7 @@ fn without_checkpoints_the_last_epoch_is_left() {
     running.signal("-INT");
     let (code, said) = running.end();
     assert_eq!(code, Some(130), "{said}");
-    assert!(said.contains("m: stopped, nothing was written to it; the last model that was kept is in m.partial"));
+    assert!(said.contains("m: stopped, nothing was written to it; the last kept model is in m.partial"));
     assert!(!folder.path("m").exists() && !folder.path("m.checkpoint").exists());
     folder.run(&["inspect", "m.partial"]).code(0);
 }

@@ -256,12 +256,12 @@ fn what_a_stopped_run_leaves_is_said_in_words() {
         String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap()
     };
     let said = stopped(&[]);
-    let expected = "m: stopped, nothing was written to it; the last model that was kept is in m.held-out.partial; with \
-                    `--checkpoint-every` a run can go on\n";
+    let expected = "m: stopped, nothing was written to it; the last kept model is in m.held-out.partial; with \
+                    `--checkpoint-every`, a run can be resumed\n";
     assert!(said.ends_with(expected), "{said}");
     std::fs::remove_file(folder.path("m.held-out.partial")).unwrap();
     let said = stopped(&["--checkpoint-every", "1"]);
-    let expected = "m: stopped, nothing was written to it; with the same options and `--resume` it goes on\n";
+    let expected = "m: stopped, nothing was written to it; `--resume` with the same options continues\n";
     assert!(said.ends_with(expected), "{said}");
     // A damaged checkpoint is named, and said to be one.
     folder.write("m.held-out.checkpoint", "no checkpoint");

@@ -122,16 +122,16 @@ fn vectors_of_texts_that_are_not_learnt_are_counted() {
     cold("teacher.jsonl", &[])
         .code(0)
         .says("teacher: vectors of 8 numbers for 144 of 144 titles")
-        .says("48 of 192 vectors are of other texts than those that are learnt, and unused; without clicks no query is")
+        .says("48 of 192 vectors are for texts not in the training data (it has no queries without clicks); ignored")
         .says("  teacher: rank correlation ");
     let json = cold("teacher.jsonl", &["--json"]).code(0).json_lines();
     let teacher = json.iter().find(|event| event["event"] == "teacher").unwrap();
     assert_eq!((&teacher["unused"], &teacher["repeated"]), (&48.into(), &0.into()), "{teacher}");
     let lines = folder.read("teacher.jsonl");
     folder.write("twice.jsonl", format!("{lines}{}\n", lines.lines().next().unwrap()));
-    train(&folder, "m", &["--teacher", "twice.jsonl"]).code(0).says("1 vector is of a text that has one already");
+    train(&folder, "m", &["--teacher", "twice.jsonl"]).code(0).says("ignored 1 repeated vector; the first for a text");
     let whole = train(&folder, "m", &["--teacher", "teacher.jsonl"]).code(0).stderr();
-    assert!(!whole.contains("unused") && !whole.contains("has no vector"), "{whole}");
+    assert!(!whole.contains("ignored") && !whole.contains("no vectors"), "{whole}");
 
     // Without a vector of a query there is nothing to compare, and clicks are not taught.
     let table = folder.read("titles.tsv");
@@ -140,11 +140,13 @@ fn vectors_of_texts_that_are_not_learnt_are_counted() {
     let of_titles: String = lines.lines().filter(of_title).map(|line| format!("{line}\n")).collect();
     folder.write("titles.jsonl", &of_titles);
     let run = train(&folder, "m", &["--teacher", "titles.jsonl"]).code(0).says("0 of 48 queries and 144 of 144 titles");
-    let said = run.says("it has no vector of a query, so clicks are learnt without it").stderr();
+    let said = run.says("no vectors for queries, so clicks are learnt without it").stderr();
     assert!(!said.contains("rank correlation"), "{said}");
     let one = of_titles.lines().next().unwrap();
     folder.write("one.jsonl", format!("{one}\n"));
-    train(&folder, "m", &["--teacher", "one.jsonl"]).code(0).says("it teaches nothing, because it compares titles");
+    train(&folder, "m", &["--teacher", "one.jsonl"])
+        .code(0)
+        .says("teacher: ignored; it needs vectors for at least two titles");
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn scores_teach_beside_clicks_and_in_their_place() {
     folder.write("scores.tsv", scores + "red hammer\tno such title\t1\nred hammer\tx\tgood\n");
     train(&folder, "m", &["--teacher", "scores.tsv"])
         .code(0)
-        .says("teacher: 144 of 145 scores are of learnt queries and titles; 48 queries with several titles")
+        .says("teacher: 144 of 145 scores are for queries and titles in the training data; 48 queries with several titles")
         .says("scores.tsv: skipped 1 broken line:")
         .says("scores.tsv:147: expected a finite number in column `score`, found `good`");
     folder.run(&["inspect", "m"]).code(0).prints("teacher.clicks");
@@ -226,8 +228,8 @@ fn scores_teach_beside_clicks_and_in_their_place() {
     folder.write("twice.tsv", format!("{head}\n{0}\n{0}\n{1}", lines.lines().next().unwrap(), lines));
     train(&folder, "m", &["--teacher", "twice.tsv"])
         .code(0)
-        .says("teacher: 144 of 147 scores are of learnt queries")
-        .says("teacher: left out 2 scores of pairs that were scored before");
+        .says("teacher: 144 of 147 scores are for queries and titles")
+        .says("teacher: ignored 2 scores for pairs with an earlier score");
     folder.write("mostly.tsv", scores.clone() + &"red hammer\tx\tgood\n".repeat(200));
     train(&folder, "m", &["--teacher", "mostly.tsv"]).code(1).says("mostly.tsv: most lines were left out, 201 of 346");
     folder.write("broken.tsv", format!("{head}\nred hammer\tx\tgood\n"));
@@ -284,9 +286,7 @@ fn initial_weights_are_fitted_to_the_teacher() {
     let title = folder.read("titles.tsv").lines().nth(1).unwrap().split('\t').nth(1).unwrap().to_owned();
     folder.write("few.jsonl", format!("{{\"text\": \"{title}\", \"vector\": [1, 2, 3, 4, 5, 6, 7, 8]}}\n"));
     let few = ["--titles", "titles.tsv", "--teacher", "few.jsonl"];
-    train(&folder, "m", &few)
-        .code(0)
-        .says("teacher: random initial weights, because its vectors are of too few titles");
+    train(&folder, "m", &few).code(0).says("teacher: random initial weights, because its vectors cover too few titles");
     assert_eq!(shown("among_clicks"), "2.0");
     let events = train(&folder, "m", &[&few[..], &["--json"]].concat()).code(0).json_lines();
     assert!(events.iter().any(|event| event["event"] == "start" && event["titles"].is_null()), "{events:?}");

@@ -28,7 +28,7 @@ fn what_needs_held_out_queries_is_refused_where_there_are_too_few() {
     assert!(std::fs::read(folder.path("kept")).unwrap() == before);
     folder.write("clicks.tsv", many_queries(480));
     let enough = ["--set", "keep=loss", "--held-out", "0.21"];
-    folder.train("m", &enough).code(0).says("held out: 100 of 480 queries");
+    folder.train("m", &enough).code(0).says("held out for evaluation: 100 of 480 queries");
 }
 
 #[cfg(unix)]

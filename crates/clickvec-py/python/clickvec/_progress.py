@@ -65,7 +65,7 @@ def line(event: Event) -> str | None:
             left_out = event["skipped"] + event["without_words"]
             return text + (f"; {left_out:,} left out" if left_out else "")
         case "held_out" if event["queries"]:
-            return f"held out: {event['queries']:,} of {event['of_queries']:,} queries, to judge the model by"
+            return f"held out for evaluation: {event['queries']:,} of {event['of_queries']:,} queries"
         case "resumed":
             return f"resumed in epoch {event['epoch']}"
         case "epoch":
@@ -86,7 +86,7 @@ def line(event: Event) -> str | None:
         case "all_clicks":
             number = event["epochs"]
             shown = f"{number} epoch{'' if number == 1 else 's'}"
-            return f"learning all clicks now, the held-out ones too, for {shown}: as many as were kept"
+            return f"learning all clicks now, also those held out, for {shown} (the best number)"
     return None
 
 

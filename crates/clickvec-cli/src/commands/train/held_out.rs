@@ -15,13 +15,13 @@ pub(super) fn note_counts(counts: &HeldOutCounts, then_all: bool) {
     if counts.queries == 0 {
         let are = console::agreeing(counts.of_queries, "is", "are");
         console::note(format_args!(
-            "held out: nothing, since {all} {are} too few to judge by; all clicks are learnt, and the last epoch is kept"
+            "held out: none ({all} {are} too few); all clicks are learnt, and the last epoch is kept"
         ));
         return;
     }
     let (queries, pairs) = (console::count(counts.queries), console::counted(counts.pairs, "pair"));
     console::note(format_args!(
-        "held out: {queries} of {all} with {pairs}, to judge the model by; {}",
+        "held out for evaluation: {queries} of {all} with {pairs}; {}",
         if then_all { "then all clicks are learnt" } else { "`--held-out 0` learns all clicks" }
     ));
 }
@@ -57,8 +57,8 @@ pub(super) fn text(summary: &HeldOutSummary) -> String {
     text.push_str(&contest_tests(report));
     if summary.shares_no_words() {
         text.push_str(
-            "BM25 and letter trigrams find next to nothing, since queries and titles share no words, so this comparison says \
-             little; compare with rankers that learn from clicks (`lab table --ranker wtm`)",
+            "queries and titles share no words, so BM25 and letter trigrams find almost nothing; compare with rankers that learn \
+             from clicks (`lab table --ranker wtm`)",
         );
         return text;
     }

@@ -264,7 +264,7 @@ impl Watcher {
                 self.note_broken(2, skipped, coverage.scores);
             }
             Progress::HeldOut { then_all: true, .. } if self.init_has_learnt_all => console::note(
-                "the initial model has learnt all its clicks, so what held-out queries say may be too good; judged titles tell",
+                "the initial model has already learnt all clicks, so held-out results may be too good; use judged titles",
             ),
             _ => {}
         }

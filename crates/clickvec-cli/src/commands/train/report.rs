@@ -146,9 +146,9 @@ impl Reporter {
         let written = if self.is_first { held_out_path(output) } else { output.to_owned() };
         let [_, partial, checkpoint] = written_paths(&written);
         let left = match (checkpoint.exists(), partial.exists()) {
-            (true, _) => "; with the same options and `--resume` it goes on".to_owned(),
+            (true, _) => "; `--resume` with the same options continues".to_owned(),
             (false, true) => format!(
-                "; the last model that was kept is in {}; with `--checkpoint-every` a run can go on",
+                "; the last kept model is in {}; with `--checkpoint-every`, a run can be resumed",
                 partial.display()
             ),
             (false, false) => String::new(),
@@ -213,7 +213,7 @@ impl Reporter {
             Progress::HeldOut { counts, then_all } => held_out::note_counts(counts, *then_all),
             Progress::Judged(summary) => console::note(held_out::text(summary)),
             Progress::AllClicks { epochs } => console::note(format_args!(
-                "\nlearning all clicks now, the held-out ones too, for {}: as many as were kept",
+                "\nlearning all clicks now, also those held out, for {} (the best number)",
                 console::counted(u64::from(*epochs), "epoch")
             )),
             _ => {}
@@ -336,7 +336,7 @@ fn say_start(start: Option<&StartReport>) {
             100.0 * explained
         )),
         None => console::note(
-            "teacher: random initial weights, because its vectors are of too few titles, or have too few numbers",
+            "teacher: random initial weights, because its vectors cover too few titles or have too few dimensions",
         ),
     }
 }
@@ -358,20 +358,20 @@ fn say_teacher(coverage: &TeacherCoverage) {
     if unused > 0 {
         let are = console::agreeing(unused, "is", "are");
         let (unused, vectors) = (console::count(unused), console::counted(vectors, "vector"));
-        let no_query = if queries == 0 { "; without clicks no query is learnt" } else { "" };
+        let no_query = if queries == 0 { " (it has no queries without clicks)" } else { "" };
         console::note(format_args!(
-            "teacher: {unused} of {vectors} {are} of other texts than those that are learnt, and unused{no_query}"
+            "teacher: {unused} of {vectors} {are} for texts not in the training data{no_query}; ignored"
         ));
     }
     if repeated > 0 {
-        let (are, repeated) = (console::agreeing(repeated, "is", "are"), console::counted(repeated, "vector"));
-        console::note(format_args!("teacher: {repeated} {are} of a text that has one already, and unused"));
+        let repeated = console::counted(repeated, "repeated vector");
+        console::note(format_args!("teacher: ignored {repeated}; the first for a text counts"));
     }
     if queries > 0 && known_queries == 0 {
-        console::note("teacher: it has no vector of a query, so clicks are learnt without it; give it the queries too");
+        console::note("teacher: no vectors for queries, so clicks are learnt without it; add vectors for the queries");
     }
     if known_titles < 2 {
-        console::note("teacher: it teaches nothing, because it compares titles and has vectors of fewer than two");
+        console::note("teacher: ignored; it needs vectors for at least two titles");
     }
 }
 
@@ -382,11 +382,11 @@ fn say_scores(coverage: &ScoreCoverage) {
     let (known, scores) = (console::count(known), console::counted(scores, "score"));
     let queries = console::counted(queries, "query");
     console::note(format_args!(
-        "teacher: {known} of {scores} {are} of learnt queries and titles; {queries} with several titles"
+        "teacher: {known} of {scores} {are} for queries and titles in the training data; {queries} with several titles"
     ));
     if repeated > 0 {
         let repeated = console::counted(repeated, "score");
-        console::note(format_args!("teacher: left out {repeated} of pairs that were scored before"));
+        console::note(format_args!("teacher: ignored {repeated} for pairs with an earlier score"));
     }
     if alone > 0 {
         let alone = console::counted(alone, "pair");
