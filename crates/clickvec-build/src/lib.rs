@@ -244,7 +244,7 @@ impl Build<'_> {
         let mut folders = self.teachers.iter().filter(|path| path.is_dir());
         let (first, second) = (folders.next(), folders.next());
         if let Some(second) = second {
-            let error = Error::expected(ErrorKind::Setting, "one transformer that teaches", "a second one");
+            let error = Error::expected(ErrorKind::Setting, "one transformer as the teacher", "a second one");
             return Err(error.help("name the better one").at(second));
         }
         first.map(|folder| Teacher::load(folder)).transpose()
@@ -434,7 +434,7 @@ fn nothing_left(error: Error) -> Error {
     if error.kind() != ErrorKind::Empty {
         return error;
     }
-    error.help("give the log of a longer time; or `prepare` it with other limits, and build from what that writes")
+    error.help("pass a longer log, or `prepare` it with other limits and build from the result")
 }
 
 /// The state of a build that runs.

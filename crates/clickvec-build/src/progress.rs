@@ -37,7 +37,7 @@ impl Step {
             Step::Teach => "encoding titles and queries with the teacher",
             Step::Learn => "learning",
             Step::Test => "testing",
-            Step::LearnAll => "learning all clicks, the held-out ones too",
+            Step::LearnAll => "learning all clicks, also those held out",
             Step::Index => "making the index",
         }
     }

@@ -143,7 +143,7 @@ impl Sample {
         let refuse = |expected: String, found: String, help: &'static str| {
             Err(Error::expected(ErrorKind::Mismatch, expected, found).help(help).at(log))
         };
-        let in_titles = |what: &str| format!("{what} of {}", table.display());
+        let in_titles = |what: &str| format!("among the {what} of {}", table.display());
         let none = |share: &Share, first: &Option<String>| {
             let first = shortened(first.as_deref().unwrap_or_default());
             format!("{} of {}, the first being `{first}`", count(share.known), count(share.all))

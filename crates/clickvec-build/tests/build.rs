@@ -261,7 +261,7 @@ fn a_bad_transformer_is_refused_and_leaves_nothing() {
     assert!(shop.refused().contains("expected a folder that sentence-transformers saved"));
     let mut two = Shop::taught();
     two.teachers.push(two.path("transformer"));
-    assert!(two.refused().contains("expected one transformer that teaches, found a second one"));
+    assert!(two.refused().contains("expected one transformer as the teacher, found a second one"));
 }
 
 #[test]
@@ -329,11 +329,11 @@ fn files_that_do_not_belong_together_are_refused_and_leave_nothing() {
             "are these the titles that were searched, in the same language?",
         ),
         ("query\titem", |i| format!("hammer\tZ{i}\n"), "found 0 of 300, the first being `Z0`"),
-        ("query\ttitle", |i| format!("hammer\tZ{i}\n"), "expected texts of titles, or ids that are ids of"),
+        ("query\ttitle", |i| format!("hammer\tZ{i}\n"), "expected texts of titles, or ids that are among the ids of"),
         (
             "query\ttitle\tuser",
             |i| format!("hammer {i}\thammer no {} for the house\tu{i}\n", i / 8 * 8),
-            "300 clicks of queries with fewer than 2 users; give the log of a longer time",
+            "300 clicks of queries with fewer than 2 users; pass a longer log",
         ),
         ("query\ttitle", |i| format!("hammer {i}\thammer no 8 for the house\n"), "found 100 % of them on `hammer no 8"),
     ];

@@ -30,9 +30,9 @@ fn a_log_and_titles_become_an_index_that_is_searched() {
         "2 of 6  counting clicks",
         "1,400 clicks of 1,400 queries on 1,400 titles",
         "3 of 6  learning",
-        "held out: 140 of 1,400 queries, to judge by",
+        "held out for evaluation: 140 of 1,400 queries",
         "4 of 6  testing",
-        "5 of 6  learning all clicks, the held-out ones too",
+        "5 of 6  learning all clicks, also those held out",
         "6 of 6  making the index",
     ] {
         assert!(run.stderr().contains(said), "{said}: {}", run.stderr());

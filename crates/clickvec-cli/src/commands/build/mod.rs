@@ -113,7 +113,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
             let work = folder_beside(&args.output);
             if work.exists() {
                 console::note(format_args!(
-                    "stopped; what is done is in {}, and the same command resumes",
+                    "stopped; the work so far is in {}, and the same command resumes",
                     console::path(&work)
                 ));
             } else {

@@ -125,9 +125,9 @@ impl Reporter {
         console::note(format_args!("{}: {titles}, made in {}", self.index, progress::duration(self.started.elapsed())));
         inputs::note_without_vector(built.without_vector, built.without_words, &Watch::default());
         match built.teacher {
-            Some(true) => console::note("the teacher is a part of the index, which encodes queries with it"),
+            Some(true) => console::note("the teacher is in the index, which encodes queries with it"),
             Some(false) => console::note(
-                "the teacher is not a part of the index, which finds less with it; the model has learnt from it all the same",
+                "the teacher is not in the index, which would find less with it; the model still learnt from it",
             ),
             None => {}
         }
@@ -230,14 +230,14 @@ impl Reporter {
                     console::counted(u64::from(*titles), "epoch")
                 ));
             }
-            Progress::Resumed => console::note("  resuming: these files were begun before"),
+            Progress::Resumed => console::note("  resuming the interrupted build"),
             Progress::StartedAfresh => {
-                console::note("  starting afresh: what was begun before is of other files or settings")
+                console::note("  starting over: the interrupted build used other files or settings")
             }
             Progress::Counted(report) => say_counted(report),
             Progress::Training(training::Progress::HeldOut { counts, .. }) if counts.queries > 0 => {
                 console::note(format_args!(
-                    "  held out: {} of {}, to judge by",
+                    "  held out for evaluation: {} of {}",
                     console::count(counts.queries),
                     console::counted(counts.of_queries, "query")
                 ));
@@ -292,7 +292,7 @@ fn say_looked(looked: &Looked) {
         Join::Texts => {}
         Join::Ids { column } => {
             console::note(format_args!(
-                "  the ids in `{}` of the log give its clicks their titles",
+                "  clicks are joined with titles by the ids in `{}`",
                 console::printable(column)
             ));
         }
@@ -314,7 +314,7 @@ fn say_counted(report: &Report) {
     if lost > 0 {
         let of = report.items_without_title.as_ref().map_or(0, |items| items.count);
         console::note(format_args!(
-            "  left out: {} of {} that the titles lack",
+            "  left out: {} on {} missing from the titles",
             console::counted(lost, "click"),
             console::counted(of, "item")
         ));
