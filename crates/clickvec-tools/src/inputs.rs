@@ -145,7 +145,7 @@ pub fn note_corpus(read: &ReadCorpus, watch: &dyn Watcher) {
     match &read.titles {
         Some((path, _)) => note_untitled(path, read.untitled, watch),
         None => watch.note(format!(
-            "the collection is the {} that were {}judged; name the whole one as `titles`",
+            "the collection has only the {} that were {}judged; pass the complete one as `titles`",
             counted(read.collection, "distinct title"),
             if read.clicks.is_some() { "clicked or " } else { "" },
         )),

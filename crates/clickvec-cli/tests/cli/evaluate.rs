@@ -17,7 +17,7 @@ fn models_and_rankers_stand_in_one_table() {
     let run = folder
         .run(&["evaluate", "--judged", "judged.tsv", "bm25", "model.safetensors"])
         .code(0)
-        .says("the collection is the 104 distinct titles that were judged");
+        .says("the collection has only the 104 distinct titles that were judged");
     let table = run.stdout();
     for part in ["a  bm25 ", "b  model ", "NDCG@10", "48 queries", "b − a", "paired t-test"] {
         assert!(table.contains(part), "no `{part}` in\n{table}");

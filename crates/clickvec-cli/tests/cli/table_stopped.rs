@@ -109,7 +109,7 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     assert_ne!(negated, whole);
     folder.write(point, negated);
     let run =
-        folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says("-scores.json: this stored file is damaged");
+        folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says("-scores.json: this cached file is damaged");
     // The judged queries of this folder are also clicked, which is said each time.
     let said = run.stderr().lines().filter(|line| !line.contains("are also in clicks.tsv")).count();
     assert_eq!(said, 1, "{}", run.stderr());
@@ -122,7 +122,7 @@ fn scores_that_were_changed_are_made_again_and_that_is_said() {
     folder.run(&[&["evaluate", "--judged=judged.tsv"], &other[..]].concat()).code(0);
     std::fs::copy(folder.path("other/bm25.safetensors"), folder.path(model)).unwrap();
     std::fs::remove_file(folder.path(point)).unwrap();
-    folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says(".safetensors: this stored file is damaged");
+    folder.run(&["lab", "table", "spec.toml", "--json"]).code(0).says(".safetensors: this cached file is damaged");
     assert_eq!(report(&folder), expected);
 }
 
@@ -158,7 +158,7 @@ fn a_table_that_is_interrupted_keeps_what_is_finished_and_says_so() {
     let output = table.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{stderr}");
-    assert!(output.stdout.is_empty() && stderr.contains("stopping: what is finished is kept"), "{stderr}");
+    assert!(output.stdout.is_empty() && stderr.contains("stopping; the same command resumes"), "{stderr}");
     let models = std::fs::read_dir(folder.path("spec.cache/models")).unwrap();
     let names: Vec<String> = models.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.iter().any(|name| name.ends_with(".checkpoint")), "{names:?}");
@@ -257,7 +257,7 @@ fn a_training_that_was_killed_goes_on_at_its_last_checkpoint() {
             std::fs::write(&checkpoint, &whole[..whole.len() / 2]).unwrap();
         }
         let run = folder.run(&["lab", "table", "spec.toml"]).code(0);
-        assert_eq!(run.stderr().contains("this stored file is damaged"), damaged, "{}", run.stderr());
+        assert_eq!(run.stderr().contains("this cached file is damaged"), damaged, "{}", run.stderr());
         let [model] = models(&folder, ".safetensors").try_into().unwrap();
         assert!(std::fs::read(model).unwrap() == std::fs::read(&expected).unwrap());
         assert!(models(&folder, ".checkpoint").is_empty());

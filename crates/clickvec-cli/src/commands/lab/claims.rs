@@ -38,6 +38,6 @@ pub(super) fn run(args: &Args) -> Result<Answer> {
     };
     printer.line(&model.explained(&options, claims))?;
     printer.report(&claims.report(&model.title(), texts.len(), model.state()))?;
-    printer.finish("What is said of keywords")?;
+    printer.finish("Claims about keywords")?;
     Ok(Answer::Done)
 }

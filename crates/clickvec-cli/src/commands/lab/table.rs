@@ -121,7 +121,10 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     if let Some(name) = &args.against
         && made.rows.iter().any(|row| row.name == *name && row.outcome.is_err())
     {
-        console::note(format_args!("{}: was left out; all are compared with the first", console::printable(name)));
+        console::note(format_args!(
+            "{}: left out, so all systems are compared with the first",
+            console::printable(name)
+        ));
     }
     let statistics = made.statistics(args.against.as_deref(), &spec.claims)?;
     let correction = if args.uncorrected { Correction::None } else { Correction::Holm };
@@ -132,7 +135,7 @@ pub(crate) fn run(args: &Args) -> Result<Answer> {
     } else {
         console::print(report.text())?;
         console::note(format_args!(
-            "{}: {} of finished work, with which the same command trains nothing again",
+            "{}: {} of cached results; the same command reuses them",
             console::path(&cache),
             report::bytes(table::size_of(&cache))
         ));

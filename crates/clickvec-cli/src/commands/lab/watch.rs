@@ -47,7 +47,7 @@ impl<'a> Watcher<'a> {
             Event::Step { system, progress } => bar.set_message(format!("{system} {}/{}", progress.done, progress.of)),
             Event::Training(train::Event::Epoch(report)) => bar.set_message(format!("epoch {}", report.epoch)),
             Event::Damaged { path } => {
-                note(bar, format_args!("{}: this stored file is damaged, and is made anew", path.display()));
+                note(bar, format_args!("{}: this cached file is damaged and is computed again", path.display()));
             }
             Event::PointLeftOut { row, reason } => {
                 note(bar, format_args!("{}: left a grid point out: {reason}", console::printable(row)));
@@ -71,12 +71,7 @@ impl<'a> Watcher<'a> {
         }
         if !self.is_announced {
             self.is_announced = true;
-            note(
-                &self.bar,
-                format_args!(
-                    "stopping: what is finished is kept, and the same command goes on from there; Ctrl-C again stops at once"
-                ),
-            );
+            note(&self.bar, format_args!("stopping; the same command resumes; Ctrl-C again stops at once"));
         }
         ControlFlow::Break(())
     }
