@@ -144,7 +144,7 @@ impl IndexBuilder {
         if self.given_up {
             let (expected, found) = ("an index to which every title was added", "one that was given up");
             let error = Error::expected(ErrorKind::Setting, expected, found);
-            return Err(error.help("begin it anew").at(self.output.folder.path()));
+            return Err(error.help("start it over").at(self.output.folder.path()));
         }
         self.encoder.flush(&mut self.output)?;
         self.output.finish(complete)

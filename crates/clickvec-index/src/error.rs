@@ -6,7 +6,7 @@ use std::path::Path;
 pub use clickvec_tables::{Error, ErrorKind, Result};
 
 /// The help against damage.
-const ANEW: &str = "make the index anew";
+const REBUILD: &str = "rebuild the index";
 
 /// Creates the error of a file or folder of an index that does not have the form that it should.
 pub(crate) fn malformed(
@@ -14,7 +14,7 @@ pub(crate) fn malformed(
     expected: impl Into<Cow<'static, str>>,
     found: impl Into<Cow<'static, str>>,
 ) -> Error {
-    Error::expected(ErrorKind::Malformed, expected, found).help(ANEW).at(path)
+    Error::expected(ErrorKind::Malformed, expected, found).help(REBUILD).at(path)
 }
 
 /// Creates the error of a file of an index that is not as it was written.
@@ -23,7 +23,7 @@ pub(crate) fn damaged(
     expected: impl Into<Cow<'static, str>>,
     found: impl Into<Cow<'static, str>>,
 ) -> Error {
-    Error::expected(ErrorKind::Damaged, expected, found).help(ANEW).at(path)
+    Error::expected(ErrorKind::Damaged, expected, found).help(REBUILD).at(path)
 }
 
 /// Creates the error of parts of an index, or of indexes, that do not belong together.

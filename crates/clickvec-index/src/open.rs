@@ -323,7 +323,7 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
     if (found, dimension) != (&about.model, about.dimension) {
         let expected = format!("the model {}, which made vectors of {} numbers", about.model, about.dimension);
         let error = mismatch(folder.path(), expected, format!("{found} with {dimension}"));
-        return Err(error.help("make the index anew"));
+        return Err(error.help("rebuild the index"));
     }
     let open = |folder: &Folder| {
         let identity = Segment::identity(folder);

@@ -145,7 +145,7 @@ fn every_level_gives_the_same_numbers() {
     if strongest != Level::Plain {
         let error = place.train(&config, how).expect_err("another level");
         assert!(
-            error.to_string().contains(&format!("level {}, as of the run to resume, found plain", strongest.name())),
+            error.to_string().contains(&format!("level {}, as in the run to resume, found plain", strongest.name())),
             "{error}"
         );
     }

@@ -327,8 +327,12 @@ fn kind_of(json: &str) -> Result<String, clickvec_tables::Error> {
     let version: Version = serde_json::from_str(json).map_err(bad_settings)?;
     if version.format != FORMAT {
         let (expected, found) = (format!("format version {FORMAT}"), version.format.to_string());
-        return Err(clickvec_tables::Error::expected(ErrorKind::Version, expected, found)
-            .help("was it written by another version of clickvec?"));
+        let help = if version.format > FORMAT {
+            "use a newer clickvec, or make the file with this one"
+        } else {
+            "make the file with this clickvec"
+        };
+        return Err(clickvec_tables::Error::expected(ErrorKind::Version, expected, found).help(help));
     }
     let found: KindField = serde_json::from_str(json).map_err(bad_settings)?;
     Ok(shortened(&found.kind))

@@ -209,8 +209,9 @@ fn a_stopped_run_goes_on_or_is_told_that_the_version_is_another() {
         let is_refused = |checkpoint: &[u8], version: &str| {
             let (code, stderr) = resume(checkpoint);
             assert_eq!(code, Some(2), "{stderr}");
-            let told =
-                format!("expected clickvec {version}, as of the run to resume, found {this}; start the training anew");
+            let told = format!(
+                "expected clickvec {version}, as in the run to resume, found {this}; use the same one, or start the training over"
+            );
             assert!(stderr.contains(&told), "{stderr}");
             assert!(!folder.path("stopped").exists());
         };

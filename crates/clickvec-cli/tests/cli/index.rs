@@ -134,7 +134,7 @@ fn an_index_that_cannot_be_read() {
     folder.train("other.safetensors", &other).code(0);
     std::fs::rename(folder.path("other.safetensors"), folder.path("shop.index/model.safetensors")).unwrap();
     // Its size may be another one.
-    search("shop.index").says("shop.index").says("make the index anew");
+    search("shop.index").says("shop.index").says("rebuild the index");
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn other_held_out_settings_are_refused_before_anything_is_learnt() {
         let (before, resumed) = (names(&folder), folder.run(&[&run[..], &["--resume"], more].concat()).code(2));
         assert!(!resumed.stderr().contains("loss"), "something was learnt:\n{}", resumed.stderr());
         assert_eq!(names(&folder), before);
-        resumed.says(says).says("resume it with those settings, or start the training anew").prints_nothing();
+        resumed.says(says).says("resume it with those settings, or start the training over").prints_nothing();
     };
     // Stopped while queries are held out.
     kill_at_checkpoint(&folder, &[&run[..], &["--epochs", "500"]].concat(), "m.held-out.checkpoint");

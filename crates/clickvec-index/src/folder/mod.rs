@@ -135,8 +135,12 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
     }
     if head.format != FORMAT {
         let (expected, found) = (format!("an index of format version {FORMAT}"), head.format.to_string());
-        let error = Error::expected(ErrorKind::Version, expected, found);
-        return Err(error.help("make it anew with this clickvec").at(&manifest));
+        let help = if head.format > FORMAT {
+            "use a newer clickvec, or rebuild the index"
+        } else {
+            "rebuild the index with this clickvec"
+        };
+        return Err(Error::expected(ErrorKind::Version, expected, found).help(help).at(&manifest));
     }
     let parsed: Manifest = serde_json::from_slice(bytes).map_err(bad)?;
     let found = fingerprint(&parsed.contents);
@@ -153,7 +157,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Manifest> {
         Some((name, part)) => {
             let found = format!("`{}` of kind `{}`", shortened(name), shortened(&part.kind));
             let error = Error::expected(ErrorKind::Version, "parts that this clickvec reads", found);
-            Err(error.help("use a newer clickvec, or make the index anew").at(&manifest))
+            Err(error.help("use a newer clickvec, or rebuild the index").at(&manifest))
         }
     }
 }

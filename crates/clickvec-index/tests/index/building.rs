@@ -268,7 +268,7 @@ fn what_cannot_be_saved_leaves_the_old_index() {
     let mut builder = IndexBuilder::new(&made.model, &made.index()).expect("begun");
     let long = (0..5000).map(|i| Title { id: format!("{i}\t"), title: "red".to_owned() });
     assert!(long.map(|title| builder.add(title)).any(|added| added.is_err()));
-    assert!(fault(done(builder, &made.model)).ends_with("found one that was given up; begin it anew"));
+    assert!(fault(done(builder, &made.model)).ends_with("found one that was given up; start it over"));
     // An index without a title that can be found would take its place.
     let unknown = vec![Title { id: "x".to_owned(), title: "жжж".to_owned() }];
     assert_eq!(kind(made.save(unknown.clone(), &made.index())), ErrorKind::Empty);
@@ -368,10 +368,15 @@ fn a_manifest_that_is_none() {
         let text = good.replace(&titles_line, &format!("\"titles\": {count}"));
         assert_eq!(with(&text).0, ErrorKind::Malformed, "{count}");
     }
-    // A newer version may look different, so only its number counts.
-    let newer = with("{\"format\": 3, \"kind\": \"index\", \"contents\": 5}");
-    assert_eq!(newer.0, ErrorKind::Version);
-    assert!(newer.1.ends_with("expected an index of format version 1, found 3; make it anew with this clickvec"));
+    // Another version may look different, so only its number counts.
+    for (format, help) in
+        [(0, "rebuild the index with this clickvec"), (3, "use a newer clickvec, or rebuild the index")]
+    {
+        let other = with(&format!("{{\"format\": {format}, \"kind\": \"index\", \"contents\": 5}}"));
+        assert_eq!(other.0, ErrorKind::Version);
+        let message = format!("expected an index of format version 1, found {format}; {help}");
+        assert!(other.1.ends_with(&message), "{}", other.1);
+    }
     let other = with(&good.replace("\"index\"", "\"model\"")).1;
     assert!(other.ends_with("expected the manifest of an index, found one of kind `model`"), "{other}");
     for (from, to) in [
@@ -417,12 +422,12 @@ fn a_file_that_is_missing_cut_or_grown() {
             let mut bytes = good.clone();
             bytes.resize(found as usize, b'x');
             fs::write(made.file(name), bytes).unwrap();
-            let message = format!("{name}: expected {expected} bytes, found {found}; make the index anew");
+            let message = format!("{name}: expected {expected} bytes, found {found}; rebuild the index");
             assert!(made.fault().ends_with(&message));
         }
         fs::remove_file(made.file(name)).unwrap();
-        assert!(made.fault().ends_with(&format!("{name}: expected a file, found none; make the index anew")));
+        assert!(made.fault().ends_with(&format!("{name}: expected a file, found none; rebuild the index")));
         fs::create_dir(made.file(name)).unwrap();
-        assert!(made.fault().ends_with(&format!("{name}: expected a file, found none; make the index anew")));
+        assert!(made.fault().ends_with(&format!("{name}: expected a file, found none; rebuild the index")));
     }
 }

@@ -123,7 +123,7 @@ fn changes_that_no_update_makes_are_refused() {
     assert_eq!(forged(&world.path, name, "[11,12]", "[11,13]"), "", "as an update could have made it");
     let refused = |old: &str, new: &str, expected: &str| {
         let told = forged(&world.path, name, old, new);
-        let message = format!("{name}: expected the changes of an index, found {expected}; make the index anew");
+        let message = format!("{name}: expected the changes of an index, found {expected}; rebuild the index");
         assert!(told.ends_with(&message), "{told}");
     };
     let titles = format!("of segment 0, which has {count}; positions begin at 0 and rise");

@@ -404,7 +404,7 @@ fn a_row_of_a_later_update_is_named() {
     std::fs::write(place.beside(".checkpoint"), bytes).expect("written");
     let Err(fault) = place.train(&config, resume(None)) else { panic!("accepted") };
     assert!(fault.to_string().contains("row 3 of `query.current.0` to be of update 8 or before, found 99"), "{fault}");
-    assert!(fault.to_string().contains("start the training anew"), "{fault}");
+    assert!(fault.to_string().contains("start the training over"), "{fault}");
 }
 
 /// Wherever a run is cancelled, the earlier output stays, and the run continues to the same bytes.

@@ -224,10 +224,12 @@ fn settings_that_are_missing_or_broken() {
         other.json["training"]["config"][name] = json!({ "no": "such thing" });
         faulty(&place, &other, "expected the settings of a clickvec file");
     }
-    for version in [0, 2, u32::MAX] {
+    for (version, help) in
+        [(0, "make the file with this"), (2, "use a newer clickvec"), (u32::MAX, "use a newer clickvec")]
+    {
         let mut other = parts.clone();
         other.json["format"] = json!(version);
-        faulty(&place, &other, &format!("expected format version 1, found {version}"));
+        faulty(&place, &other, &format!("expected format version 1, found {version}; {help}"));
         // A newer version may have completely different settings, so only its number counts.
         other.json["training"] = json!("new");
         faulty(&place, &other, "expected format version 1, found");

@@ -147,7 +147,7 @@ pub(super) struct Resumed {
 }
 
 /// The help for a checkpoint with contents that no run writes.
-const CHANGED: &str = "the file was changed or damaged, start the training anew";
+const CHANGED: &str = "the file was changed or damaged; start the training over";
 
 /// Returns the record of the run whose checkpoint is next to `output`, without reading the states.
 pub(super) fn record(output: &Path) -> Result<TrainingRecord> {
@@ -216,7 +216,7 @@ fn stored_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u
     if !partial.exists() {
         let message = format!("the model of epoch {epoch}, the best so far, is not at {}", shown(&partial));
         let error = clickvec_tables::Error::new(ErrorKind::Mismatch, message);
-        return Err(error.help("start the training anew").at(checkpoint));
+        return Err(error.help("start the training over").at(checkpoint));
     }
     let model = Model::load(&partial)?;
     if let Some(difference) = difference(model.training(), run) {
@@ -228,7 +228,7 @@ fn stored_model(output: &Path, checkpoint: &Path, run: &TrainingRecord, epoch: u
     if found < epoch {
         let expected = format!("the model of epoch {epoch}, which the checkpoint continues");
         let error = clickvec_tables::Error::expected(ErrorKind::Mismatch, expected, format!("epoch {found}"));
-        return Err(error.help("start the training anew").at(&partial));
+        return Err(error.help("start the training over").at(&partial));
     }
     Ok(Some(model.fingerprint().to_owned()))
 }
@@ -251,7 +251,7 @@ impl Difference {
     fn refuse_model(self) -> clickvec_tables::Error {
         let found = format!("a model of another run ({})", self.model);
         clickvec_tables::Error::expected(ErrorKind::Mismatch, "the best model so far of the run to resume", found)
-            .help("restore that run's model, or start the training anew")
+            .help("restore that run's model, or start the training over")
     }
 }
 
@@ -265,7 +265,7 @@ fn settings_difference(differences: &[SettingDifference]) -> Difference {
     Difference {
         expected: format!("the settings of the run to resume ({before})"),
         found: listed_settings(differences, |difference| &difference.now),
-        help: "resume it with those settings, or start the training anew",
+        help: "resume it with those settings, or start the training over",
         model: before,
     }
 }
@@ -282,15 +282,15 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
         return Some(Difference {
             expected: format!("the click log of the run to resume ({before})"),
             found: format!("one with {}", listed_figures(&differences, |difference| &difference.now)),
-            help: "name that log, or start the training anew",
+            help: "name that log, or start the training over",
             model: format!("of a click log with {before}"),
         });
     }
     let [interrupted_validation, validation] = [interrupted, run].map(|record| &record.validation_fingerprint);
     for (before, now, what, help) in [
-        (&interrupted.init, &run.init, "initial model", "begin with that model, or start the training anew"),
-        (&interrupted.teacher, &run.teacher, "teacher", "name that one, or start the training anew"),
-        (interrupted_validation, validation, "validation set", "name that one, or start the training anew"),
+        (&interrupted.init, &run.init, "initial model", "begin with that model, or start the training over"),
+        (&interrupted.teacher, &run.teacher, "teacher", "name that one, or start the training over"),
+        (interrupted_validation, validation, "validation set", "name that one, or start the training over"),
     ] {
         if before != now {
             return Some(Difference {
@@ -308,9 +308,9 @@ pub(super) fn difference(interrupted: &TrainingRecord, run: &TrainingRecord) -> 
     ] {
         if !is_same {
             return Some(Difference {
-                expected: format!("{program}, as of the run to resume"),
+                expected: format!("{program}, as in the run to resume"),
                 found: found.clone(),
-                help: "start the training anew",
+                help: "use the same one, or start the training over",
                 model: format!("by {program}"),
             });
         }

@@ -272,5 +272,5 @@ impl TitleVectors {
 
 /// Creates the error of a segment without the vectors that a transformer made of its titles.
 pub(crate) fn no_vectors() -> Error {
-    Error::expected(ErrorKind::Malformed, "a segment with the teacher's vectors", "none").help("make the index anew")
+    Error::expected(ErrorKind::Malformed, "a segment with the teacher's vectors", "none").help("rebuild the index")
 }
