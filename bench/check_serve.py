@@ -293,7 +293,7 @@ def walk(service, page, pictures, judged):
     page.one("#close").send_keys(Keys.ESCAPE)
     page.until("no explanation after Escape", lambda: page.one("#why").get_attribute("open") is None and "id=" not in page.browser.current_url)
     page.click(page.one(".compare"))
-    page.until("why one is above another", lambda: "above" in page.one("#why-title").text and "in all" in page.one("#why-body").text)
+    page.until("why one is above another", lambda: "above" in page.one("#why-title").text and "total" in page.one("#why-body").text)
     assert re.search(r"In the fused list it has [\d.]+ and the other [\d.]+: vectors −?[\d.]+(, words −?[\d.]+)?\.", page.one("#why-body").text), page.one("#why-body").text
     page.shoot(pictures, "above")
     page.click(page.one("#close"))

@@ -28,12 +28,12 @@ const marked = (title, words, keywords) => {
 };
 // Says in words what found a title.
 const reason = hit => {
-  if (hit.pinned) return "Put here by the table of pins.";
+  if (hit.pinned) return "Pinned.";
   const said = [], meaning = (hit.keywords || []).filter(word => !hit.matched.includes(word)), found = part => hit.parts[part] && hit.parts[part].rank;
   if (hit.matched.length && (found("words") || found("trigrams"))) said.push(`by words: ${hit.matched.join(", ")}`);
   if (found("vectors")) said.push(meaning.length ? `by meaning: ${meaning.join(", ")}` : "by meaning");
   if (found("teacher")) said.push("by the teacher");
-  return said.length ? `Found ${said.join("; ")}.` : "Found by a part of the index alone.";
+  return said.length ? `Found ${said.join("; ")}.` : "Found by one part of the index only.";
 };
 const numbersOf = hit => {
   const of = Object.entries(hit.parts), said = of.length === 1 ? [] : [`score ${signed(hit.score, 4)}`];

@@ -28,7 +28,7 @@ const wordsTable = (text, label) => {
     make("span", {}, text.has_keywords && word.keyword ? make("mark", {}, shown(word)) : shown(word), word.known ? "" : " (unknown)"),
     bar(word.along, most), signed(word.along), signed(word.without), ...(hasGate ? [word.input_gate === undefined ? "" : word.input_gate.toFixed(2)] : [])]);
   const box = make("div", {}, table(["word", "", "along", "without", ...(hasGate ? ["input gate"] : [])], rows, label));
-  if (text.cut) box.append(make("p", { class: "note" }, `The model does not read ${text.cut} more words.`));
+  if (text.cut) box.append(make("p", { class: "note" }, `The model ignores ${text.cut} more words.`));
   return box;
 };
 const heatMap = (heat, words, low, high, label) => {
@@ -76,10 +76,10 @@ const fusedGap = (answer, lists) => {
 const gapTable = (answer, lists) => {
   const { gap, title, other } = answer, most = Math.max(...gap.by_word.map(word => Math.abs(word.vectors)), 1e-9), mostWords = Math.max(...gap.by_word.map(word => Math.abs(word.words)), 1e-9);
   const rows = gap.by_word.map(word => [word.word, bar(word.vectors, most), signed(word.vectors), bar(word.words, mostWords), signed(word.words)]);
-  rows.push([make("b", {}, "in all"), "", signed(gap.scores.vectors), "", signed(gap.scores.words)]);
+  rows.push([make("b", {}, "total"), "", signed(gap.scores.vectors), "", signed(gap.scores.words)]);
   const others = Object.entries(gap.scores).filter(([name]) => !["vectors", "words"].includes(name)).map(([name, by]) => ` The score by ${name} differs by ${signed(by)}.`).join("");
   return make("div", {}, make("p", {}, make("b", {}, title.title)), make("p", {}, "compared with ", make("b", {}, other.title)), fusedGap(answer, lists),
-    make("p", { class: "note" }, `What each word of the query adds to the first title less what it adds to the second.${others}`),
+    make("p", { class: "note" }, `Contribution of each query word to the first title minus the second.${others}`),
     table(["word", "", "vectors", "", "words"], rows, "differences by word"));
 };
 // Says in words what found the title.
@@ -87,7 +87,7 @@ const told = title => {
   const words = title.bm25.filter(word => word.share > 0).map(word => word.word), texts = pair => [shown(title.query.words[pair.query_word]), shown(title.text.words[pair.title_word])];
   const meaning = title.pairs.filter(pair => pair.share >= 0.02).map(texts).filter(([query, word], at, all) => query !== word && !words.includes(query) && all.findIndex(([other]) => other === query) === at).map(([query, word]) => `${query} ↔ ${word}`);
   const parts = [...(words.length ? [`by words: ${words.join(", ")}`] : []), ...(meaning.length ? [`by meaning: ${meaning.join(", ")}`] : [])];
-  return parts.length ? `Found ${parts.join("; ")}.` : "Neither a word nor a pair of words stands out: the texts as a whole are alike.";
+  return parts.length ? `Found ${parts.join("; ")}.` : "No word or pair of words stands out; the texts match overall.";
 };
 const drawExplanation = (box, answer, query, lists) => {
   const { title } = answer;

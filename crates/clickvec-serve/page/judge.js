@@ -24,7 +24,7 @@ const send = step => {
       response = await fetch("step", { method: "POST", body: JSON.stringify(step), cache: "no-store" });
     } catch {
       waiting--;
-      return end("The program has ended. Every grade that was shown as stored is in the sheet; start it again to go on.");
+      return end("The program has ended. All grades shown as saved are in the sheet; restart it to continue.");
     }
     const answer = await response.json();
     waiting--;
@@ -49,7 +49,7 @@ const progress = answer => {
   const parts = [`${count(judged, "query")} judged`];
   if (query !== null) parts.push(`${count(open, "title")} left of this one`);
   if (!enough && left !== null) parts.push(`about ${count(left, "query")} more will be enough`);
-  else if (!enough) parts.push(judged < 5 ? "how many are needed shows after a few" : `${count(queries - judged, "query")} left may not be enough`);
+  else if (!enough) parts.push(judged < 5 ? "the number needed shows after a few queries" : `${count(queries - judged, "query")} left may not be enough`);
   return parts.join(" · ");
 };
 

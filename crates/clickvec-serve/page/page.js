@@ -50,7 +50,7 @@ const ask = async (path, options = {}) => {
 const fail = text => { alertBox.textContent = text; alertBox.hidden = false; };
 const clear = () => { alertBox.hidden = true; by("login").hidden = true; clearInterval(retry); retry = 0; };
 const gone = () => {
-  fail("The service does not answer. The page tries again every two seconds.");
+  fail("The service does not answer. Retrying every two seconds.");
   if (!retry) retry = setInterval(async () => { try { if ((await fetch("health/live", { cache: "no-store" })).ok) { clear(); start(); } } catch { /* not yet */ } }, 2000);
 };
 
@@ -64,7 +64,7 @@ const thumbs = where => hit => {
         await ask("judge", { method: "POST", body: JSON.stringify({ query: shownFor, id: hit.id, grade: next, ...where }) });
         next ? judged.set(key(), next) : judged.delete(key());
         buttons.forEach((other, place) => other.setAttribute("aria-pressed", ["up", "down"][place] === next ? "true" : "false"));
-        statusLine.textContent = next ? "The judgment is recorded." : "The judgment is taken back.";
+        statusLine.textContent = next ? "Judgment saved." : "Judgment removed.";
       } catch { /* the alert says it */ }
     });
     return button;
@@ -292,7 +292,7 @@ const about = () => {
   add("Name", of.name); add("Titles", facts.titles.toLocaleString("en")); add("Found by words alone", facts.without_vector ? facts.without_vector.toLocaleString("en") : "");
   add("Model", facts.model && `${facts.model.encoder}, ${facts.model.dimension} numbers, ${facts.model.fingerprint}`);
   const { vectors, words } = facts.parts || {}, named = of => Object.entries(of).map(([name, value]) => `${name} ${value}`).join(", ");
-  add("Vectors", vectors && vectors.search && (vectors.search.kind === "exact" ? "exact: every vector is looked at" : named(vectors.search)));
+  add("Vectors", vectors && vectors.search && (vectors.search.kind === "exact" ? "exact: compares every vector" : named(vectors.search)));
   add("Words", words && `BM25, k₁ ${words.k1}, b ${words.b}, ${words.mean_length.toFixed(1)} words a title${words.stem ? ", plurals as singulars" : ""}${words.split ? ", numbers apart from letters" : ""}`);
   add("Fused", facts.fusion && facts.fusion.weights && `${typeof facts.fusion.method === "string" ? facts.fusion.method : Object.keys(facts.fusion.method)[0]}: ${named(facts.fusion.weights)}`);
   add("Fields", (facts.fields || []).map(field => field.name).join(", "));
