@@ -52,7 +52,7 @@ fields! {
         /// The initial bias of forget gates, and minus that of a GRU's update gates: with 0, half of a cell is forgotten at each word.
         #[serde(skip_serializing_if = "is_forget_bias")]
         pub forget_bias: f32 where Rule::AtLeast(0.0),
-        /// The column of texts to learn from, in the place of the title; `title+text` joins two.
+        /// The column of texts to learn from, instead of the title; `title+text` joins two.
         pub field: String,
         /// The weight of a pair from the log's column `count`: `log`, ln(1 + count); `linear`; `none`, not at all; or `binary`, one click
         /// for each pair whatever the columns `count` and `weight` say.
@@ -83,8 +83,8 @@ fields! {
         /// Training on titles, before clicks or without any.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub titles: Option<TitleConfig> where Rule::Fields(TitleConfig::FIELDS),
-        /// The share of clicked queries that are not learnt but judge the model after every epoch and at the end: at most 1,000, and
-        /// none if that is fewer than 100. If there are any, all clicks are learnt afterwards, for as many epochs as were best.
+        /// The share of clicked queries held out to evaluate the model after each epoch and at the end: at most 1,000 queries, and
+        /// none if that is fewer than 100. If there are any, all clicks are learnt afterwards, for the best number of epochs.
         pub held_out: f32 where Rule::Within(0.0, 0.5),
         /// Learning from a teacher.
         #[serde(skip_serializing_if = "Option::is_none")]

@@ -38,7 +38,7 @@ pub fn reference() -> String {
 }
 
 const HEAD: &str = "\
-# Settings of a training
+# Training settings
 
 <!-- Made by `clickvec train --help-settings` from the types of the settings. -->
 
@@ -48,7 +48,7 @@ with commas: `--set encoder.layers=300,128`. `--settings FILE.toml` reads many f
 `train(clicks, loss={\"gamma\": 20})`. `--set` replaces what the file says, and an option replaces both. `preset` is `lstm-dssm` or `clsm`, the
 settings of a paper's experiments as defaults.
 
-A default depends on what a model is learnt from, and on the preset, where the table says so.
+Where the table says so, a default depends on the training data or the preset.
 
 ";
 

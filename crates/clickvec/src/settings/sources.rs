@@ -13,22 +13,23 @@ fields! {
 /// loss is the usual one.
     #[derive(Copy)]
     pub struct TeacherConfig {
-        /// γ: the factor of the teacher's and the model's cosines before the softmax, and of the margins of scores.
+        /// γ: the factor of the teacher's and the model's cosines before the softmax, and of the model's in the loss of scores.
         pub gamma: f32 where Rule::Above0,
         /// The teacher's share of the loss of a title.
         pub titles: f32 where Rule::Within(0.0, 1.0),
         /// The teacher's share of the loss of a clicked pair; the rest comes from the click.
         pub clicks: f32 where Rule::Within(0.0, 1.0),
-        /// The share of the teacher's scores in the loss of a pair whose query has scores of two titles or more: of what the
-        /// teacher's vectors leave too, the pair keeps 1 − this. The loss of scores is half the mean squared difference of margins,
-        /// γ (cosine_i − cosine_j) − (score_i − score_j), where scores are divided by their standard deviation within queries.
+        /// The share s of the teacher's scores in the loss of a pair whose query has two scored titles or more: (1 − s) times the
+        /// loss without scores plus s times the loss of scores. The loss of scores is half the mean squared error of differences:
+        /// for the query's scored titles i and j, γ (cosine_i − cosine_j) should be score_i − score_j, with scores divided by
+        /// their standard deviation within queries.
         pub scores: f32 where Rule::Within(0.0, 1.0),
-        /// The weights to start from if the teacher has vectors: `least-squares`, those that make sums of a title's features come
-        /// closest to the teacher's vector, for an LSTM of one layer without a forget gate and several side by side; or `random`.
+        /// The initial weights if the teacher has vectors: `random`, or `least-squares`, which fits them so that the sum of a
+        /// title's features approximates the teacher's vector; for the encoders `lstm` and `members` without a forget gate.
         pub start: TeacherStart,
-        /// Fraction of each stage's initial weights to keep, with least-squares: a model's weights are 1 − this times those that
-        /// were learnt from the titles, then from the clicks, plus this times the first ones, and the next stage begins with that
-        /// mean. If no weights could be fitted, the first stage keeps nothing.
+        /// The share s of initial weights in a model, with least-squares: after each epoch, the model is (1 − s) times the trained
+        /// weights plus s times those with which its stage (titles, then clicks) started. The clicks start from the last model of
+        /// the titles. If the fit fails, the first stage is not averaged.
         pub start_share: f32 where Rule::Within(0.0, 1.0),
     }
 }

@@ -16,8 +16,8 @@ fields! {
     pub struct TextConfig {
         /// The treatment of accents: `keep`, or `fold`, which reads é as e, ø as o and ß as ss.
         pub accents: Accents,
-        /// The rule of words: `words`, letters and numbers side by side, and each ideograph; or, as in the papers, what white space
-        /// separates: `spaces`, or `spaces-without-punctuation`, of which only letters and numbers stay, as for the CLSM.
+        /// How a text is split into words: `words`, runs of letters and numbers, and each ideograph; or at white space, as in the
+        /// papers: `spaces`, or `spaces-without-punctuation`, which keeps only letters and numbers, as for the CLSM.
         pub tokens: Tokens,
     }
 }

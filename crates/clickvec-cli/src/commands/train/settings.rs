@@ -19,7 +19,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", help = help("epochs", "epochs"))]
     epochs: Option<String>,
 
-    /// The share of clicked queries that are not learnt but judge the model [default: 0.1 with clicks].
+    /// The share of clicked queries held out to evaluate each epoch [default: 0.1 with clicks].
     #[arg(long, value_name = "SHARE", long_help = help("held_out", "held_out"))]
     held_out: Option<String>,
 
