@@ -79,7 +79,7 @@ pub struct Hit {
     /// Whether a pin put it here. Then nothing scored it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// The additions from the second look at the best titles of a fused list; `None` if it got none.
+    /// The additions from re-ranking the best titles of a fused list; `None` if the title was not re-ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title_match: Option<TitleMatch>,
 }

@@ -49,7 +49,7 @@ pub struct Fusion {
     pub bm25: Bm25,
     /// The changes to words, in titles and queries, before they are compared.
     pub analysis: Analysis,
-    /// The weights of the second look at the best titles. It adds to sums of scores alone, those of [`FusionMethod::Linear`].
+    /// The weights of re-ranking. It adds to sums of scores alone, those of [`FusionMethod::Linear`].
     pub title_match: TitleMatch,
     /// Whether a user chose the weights, instead of the default.
     pub custom: bool,
@@ -84,8 +84,8 @@ impl Default for Fusion {
 
 impl Fusion {
     /// Returns the default for the vectors of a model: the cosine plus a small share of the BM25 of stems and numbers, larger if the
-    /// model has not learnt from clicks, and a second look at the best titles. Words have accents if the model's have. It was the best on complete judgments, and needs to know
-    /// nothing of the scores before the first search (docs/explanation/defaults.md).
+    /// model has not learnt from clicks, and re-ranking. Words have accents if the model's have. It was the best on complete
+    /// judgments, and needs to know nothing of the scores before the first search (docs/explanation/defaults.md).
     pub fn for_model(model: &Model) -> Fusion {
         let words = if model.training().log.pairs > 0 { WORDS_WEIGHT } else { WORDS_WEIGHT_WITHOUT_CLICKS };
         let fold = model.training().config.text.accents == Accents::Fold;
@@ -100,8 +100,8 @@ impl Fusion {
     }
 
     /// Sets the method and the weights that a user chose. Parts that have no weight here keep theirs; a weight of 0 drops the
-    /// trigrams or the teacher. Trigrams are learnt anew from the titles of the index that is made. The second look at the best
-    /// titles counts as much as before in proportion to the vectors.
+    /// trigrams or the teacher. Trigrams are learnt anew from the titles of the index that is made. Re-ranking counts
+    /// as much as before in proportion to the vectors.
     ///
     /// # Errors
     ///

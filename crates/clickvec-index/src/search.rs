@@ -204,8 +204,7 @@ impl Index {
     }
 
     /// Returns the first titles of a fused list that reach the confidence of the request, those of its page and before it, and the number
-    /// of those left out. The best
-    /// titles of the list get a second look first.
+    /// of those left out. The best titles of the list are re-ranked first.
     fn looked_at(
         &self,
         request: &Request,

@@ -1,4 +1,4 @@
-//! The second look at the best titles of a fused search: whether a title has the numbers of the query, its words side by side, and is
+//! Re-ranking of the best titles of a fused search, by whether a title has the numbers of the query, its words side by side, and is
 //! the kind of thing that the query names.
 
 use clickvec::internals::text::{Analysis, WordBuffer, for_each_term, for_each_word};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 
-/// The number of titles that get a second look.
+/// The number of titles that are re-ranked.
 pub(crate) const LOOKED_AT: usize = 100;
 
 /// The contribution of each kind of evidence in a title to its fused score; or, as weights, the most that it can contribute.
@@ -38,7 +38,7 @@ impl TitleMatch {
         self.numbers + self.pairs + self.head
     }
 
-    /// Returns whether all weights are finite and none is negative, so that a second look never moves a title below one that got none.
+    /// Returns whether all weights are finite and none is negative, so that re-ranking never moves a title below one that is not re-ranked.
     pub(crate) fn are_weights(&self) -> bool {
         [self.numbers, self.pairs, self.head].iter().all(|weight| (0.0..=1e6).contains(weight))
     }

@@ -73,8 +73,8 @@ fn a_rank_by_three_is_that_of_the_search() {
                 // Null is what did not find the title.
                 assert!(parts.iter().all(|part| part.is_number() || part.is_null()), "{line}");
                 has_null |= parts[0].is_null();
-                let second_look = ["numbers", "pairs", "head"].map(|kind| &line["title_match"][kind]);
-                let sum: f64 = parts.iter().chain(&second_look).filter_map(|adds| adds.as_f64()).sum();
+                let re_ranking = ["numbers", "pairs", "head"].map(|kind| &line["title_match"][kind]);
+                let sum: f64 = parts.iter().chain(&re_ranking).filter_map(|adds| adds.as_f64()).sum();
                 assert!((sum - number(line, "sum")).abs() < 1e-6, "{line}");
             }
             let positive = |line: &Value| line["adds"]["trigrams"].as_f64().is_some_and(|part| part > 0.0);
@@ -92,7 +92,7 @@ fn a_rank_by_three_is_that_of_the_search() {
             "trigrams: half",
             if method == "linear" { "0.2000 times" } else { "0.20 times" },
             if method == "linear" { "0.3000 times" } else { "0.30 times" },
-            if method == "reciprocal-rank" { "words have no share of it" } else { "words +" },
+            if method == "reciprocal-rank" { "not divided among words" } else { "words +" },
             if method == "linear" { "cosine of vectors" } else { "each part adds only to" },
         ] {
             assert!(text.contains(expected), "{expected}: {text}");

@@ -56,8 +56,7 @@ pub(crate) struct Args {
     /// Make scores comparable before they are added up: linear, min-max, z-score or reciprocal-rank.
     ///
     /// For the search engine that `export` writes for. Scores are taken as they are (linear), scaled to the range from 0 to 1
-    /// (min-max), as standard deviations from their mean (z-score), or as 1 / (60 + rank) (reciprocal-rank). All but linear leave out
-    /// the second look.
+    /// (min-max), as standard deviations from their mean (z-score), or as 1 / (60 + rank) (reciprocal-rank). Only linear re-ranks.
     #[arg(long, value_name = "METHOD", default_value = "linear", requires = "weights")]
     fusion: FusionMethod,
 

@@ -41,7 +41,7 @@ pub(super) struct RankedTitle {
     pub(super) sum: f64,
     /// What each part adds; `None` if the part did not find the title. Other parts take no part in the sum.
     adds: ByPart<Option<f64>>,
-    /// What the second look at the best titles adds; null if it got none.
+    /// What re-ranking adds; null if the title was not re-ranked.
     title_match: Option<TitleMatch>,
     /// Its score by each part of the index.
     pub(super) scores: ByPart<f32>,
@@ -94,7 +94,7 @@ impl RankedTitle {
         read.map_or(Cow::Borrowed(word), Word::shown)
     }
 
-    /// Returns what the second look adds to the sum.
+    /// Returns what re-ranking adds to the sum.
     pub(super) fn looked(&self) -> f64 {
         self.title_match.map_or(0.0, |look| f64::from(look.sum()))
     }
@@ -207,7 +207,7 @@ impl Ranking {
         self.summands.iter().map(gap).collect()
     }
 
-    /// Returns whether titles got a second look.
+    /// Returns whether titles were re-ranked.
     pub(super) fn has_looks(&self) -> bool {
         self.titles.iter().any(|title| title.title_match.is_some())
     }
@@ -256,12 +256,12 @@ impl Ranking {
             FusionMethod::MinMax => {}
             FusionMethod::Linear => {
                 if self.has_looks() {
-                    text += "\ntitle: the query's numbers in the title, its neighbouring words side by side, and the same head word";
+                    text += "\ntitle: re-ranking by the query's numbers, neighbouring words and head word in the title";
                 }
                 return text;
             }
             FusionMethod::ReciprocalRank { k } => {
-                text += &format!("\nreciprocal rank: 1 / ({k} + rank); words have no share of it");
+                text += &format!("\nreciprocal rank: 1 / ({k} + rank), which is not divided among words");
             }
         }
         text += &format!("\neach part adds only to the {} that it finds", console::counted(self.depth as u64, "title"));
