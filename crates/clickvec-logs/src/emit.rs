@@ -199,7 +199,7 @@ fn nothing_left(report: &Report) -> Error {
     if left.other_events > 0 && left.without_search == 0 {
         let names: Vec<&String> = report.other_event_names.keys().collect();
         let help = format!(
-            "the events are {}; the preset counts clicks, and with UBI `ubi:ACTION=CLICKS` in `preset` other actions",
+            "the events are {}, but the preset counts clicks; for UBI, `ubi:ACTION=CLICKS` in `preset` counts other actions",
             listed(&names, names.len())
         );
         let error = Error::expected(ErrorKind::Mismatch, "clicks with their queries", found);

@@ -33,8 +33,8 @@ pub fn warnings(config: &Config, report: &Report, naming: &Naming<'_>) -> Vec<St
     let on_epoch = report.days.as_ref().is_some_and(|(first, last)| first == EPOCH && last == EPOCH);
     let years = on_epoch.then(|| {
         format!(
-            "all times are on {EPOCH}, since numbers are read as seconds from there; if the column has years alone, or times from \
-             another start, what goes by days is wrong"
+            "all times are on {EPOCH}, because numbers count as seconds since then; if the column has only years, or times since \
+             another date, everything that depends on days is wrong"
         )
     });
     let positions = report.positions.as_ref();
@@ -51,9 +51,9 @@ pub fn warnings(config: &Config, report: &Report, naming: &Naming<'_>) -> Vec<St
 fn robots(report: &Report) -> String {
     let why = match (report.robots, report.users, &report.days) {
         (Some(robots), _, _) => return count(robots),
-        (None, None, _) => "cannot be told without users and times",
-        (None, Some(_), None) => "cannot be told without times",
-        (None, Some(_), Some(_)) => "not looked for: no limit was set",
+        (None, None, _) => "unknown without users and times",
+        (None, Some(_), None) => "unknown without times",
+        (None, Some(_), Some(_)) => "not searched for: no limit was set",
     };
     why.to_owned()
 }
@@ -166,8 +166,8 @@ fn add_positions(shown: &mut Shown, report: &PositionReport) {
 fn privacy(config: &Config, report: &Report, naming: &Naming<'_>) -> String {
     match report.min_users {
         Some(least) if report.private => format!(
-            "rare: {}, of fewer than {least} users, are in {} ({}): keep it where the log is. A model that `train` makes of it has \
-             no letter trigram that only they have",
+            "rare: {}, of fewer than {least} users, are in {} ({}): keep it where the log is. A model trained on it has no letter \
+             trigrams that only these queries have",
             counts(&report.rare),
             config.output.display(),
             naming("private")
@@ -195,7 +195,9 @@ fn cost_of_privacy(report: &Report, naming: &Naming<'_>) -> Option<(bool, String
     let keep = if is_much {
         let (lower, what) = if least > 2 { (2, "more of them") } else { (1, "them all") };
         let (users, private) = (naming("min_users"), naming("private"));
-        format!("; `{users}` of {lower} keeps {what}; `{private}` keeps and marks them all, to learn from here")
+        format!(
+            "; `{users}` of {lower} keeps {what}; `{private}` keeps and marks them all, for training next to the log"
+        )
     } else {
         String::new()
     };
@@ -240,12 +242,12 @@ pub fn lost_most(config: &Config, report: &Report, naming: &Naming<'_>) -> Optio
     if 2 * lost > candidates {
         let worst = reasons.iter().max_by_key(|(_, rows)| *rows).map_or("", |(reason, _)| reason);
         let (lost, all) = (count(lost), count(candidates));
-        return Some(format!("most rows that could be clicks were left out, {lost} of {all}, above all {worst}"));
+        return Some(format!("most rows that could be clicks were left out, {lost} of {all}, mostly {worst}"));
     }
     let few = &report.too_few_users;
     (config.min_users.is_none() && 2 * few.clicks > report.clicks).then(|| {
         let least = naming("min_users");
-        format!("most clicks were left out, because of too few users; set `{least}` yourself if that is meant")
+        format!("most clicks were left out because of too few users; set `{least}` yourself if that is intended")
     })
 }
 
@@ -263,9 +265,7 @@ fn faults_of_side_table(table: &SideTable) -> Vec<String> {
     if table.repeated > 0 {
         let (rows, other) = (counted(table.repeated, "row"), count(table.contradicting));
         let path = &table.path;
-        faults.push(format!(
-            "{path}: {rows} with an id that came before, {other} of them with another text; the first counts"
-        ));
+        faults.push(format!("{path}: {rows} with an earlier id, {other} of them with another text; the first counts"));
     }
     faults
 }

@@ -70,7 +70,7 @@ pub fn note(files: &TestSetFiles<'_>, set: &TestSet, watch: &dyn Watcher) {
     );
     if set.negative_grades > 0 {
         let grades = counted(set.negative_grades, "negative grade");
-        watch.warn(format!("{path}: left out {grades}, because trec_eval takes such titles as not judged"));
+        watch.warn(format!("{path}: left out {grades}, because trec_eval treats such titles as unjudged"));
     }
     if set.differing_grades > 0 {
         let titles = counted(set.differing_grades, "title");

@@ -91,8 +91,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     console::note(format_args!("{}: written; {what}", console::path(output)));
     if let Some(share) = agreement {
         console::note(format_args!(
-            "for {} queries made from titles, its search as the documentation describes it, computed here, finds {:.1} % of the \
-             index's first ten titles",
+            "the exported search, computed here for {} queries made from titles, finds {:.1} % of the index's first ten titles",
             console::count(*agreement_queries),
             100.0 * share
         ));

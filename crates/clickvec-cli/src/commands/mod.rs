@@ -90,9 +90,9 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 }
 
 const AFTER_HELP: &str = "\
-Exit status: 0 done, 1 done and the answer is no (a search without any result), 2 could not be done;
+Exit status: 0 success, 1 the answer is no (such as a search without results), 2 error;
 130 stopped by Ctrl-C, 143 by SIGTERM.
-Environment: CLICKVEC_LEVEL=plain|avx2|avx512 uses no stronger vector instructions than these.";
+Environment: CLICKVEC_LEVEL=plain|avx2|avx512 limits vector instructions to this level.";
 
 #[derive(Subcommand)]
 enum Command {

@@ -138,7 +138,7 @@ fn numbers_are_those_of_trec_eval_for_the_runs_that_are_written() {
     let run = folder
         .run(&arguments)
         .code(0)
-        .says("48 of 144 judgments are of titles that are not in the collection, matched by their ids");
+        .says("48 of 144 judgments are for titles that are not in the collection (matched by their ids)");
     let report = report(&run);
     assert_eq!((&report["queries"], &report["titles"], &report["depth"]), (&48.into(), &144.into(), &1000.into()));
     assert_eq!((&report["judged"], &report["judged_not_in_titles"]), (&144.into(), &48.into()));

@@ -31,7 +31,7 @@ fn marks_of_rare_queries_are_not_lost() {
     let folder = Folder::with_data();
     let marked = folder.read("clicks.tsv").replace('\n', "\t1\n").replacen("title\t1", "title\trare", 1);
     folder.write("private.tsv", marked);
-    let message = "private.tsv: expected a raw log, found what a private preparation wrote, whose marks of rare queries would be lost";
+    let message = "private.tsv: expected a raw log, found a private table, whose marks of rare queries would be lost";
     folder.run(&["prepare", "private.tsv", "--output", "c.tsv"]).code(2).says(message);
     assert!(!folder.path("c.tsv").exists());
     folder.run(&train("private.tsv", "m")).code(0);

@@ -147,7 +147,7 @@ fn queries_of_few_users_are_left_out() {
     run.says(
         "warning: 24 % of the clicks and 44 % of the queries are left out, 24 of 99 and 4 of 9: fewer than 5 users",
     )
-    .says("`--min-users` of 2 keeps more of them; `--private` keeps and marks them all, to learn from here");
+    .says("`--min-users` of 2 keeps more of them; `--private` keeps and marks them all, for training next to the log");
     assert_eq!(queries(), ["q5", "q6", "q7", "q8", "q9"]);
     prepare(&folder, &["--min-users", "8"]).code(0);
     assert_eq!(queries(), ["q8", "q9"]);
@@ -160,14 +160,14 @@ fn a_log_of_which_most_is_lost_is_no_success() {
     folder.write("log.csv", "query,item\nlamp,s1\nsofa,s2\ncouch,s3\n");
     let titles = ["--titles", "titles.csv", "--columns", "titles.id=sku", "--columns", "titles.title=name"];
     let run = folder.run(&[&["prepare", "log.csv", "-o", "out.tsv"], &titles[..]].concat()).code(1);
-    run.says("warning: most rows that could be clicks were left out, 2 of 3, above all items without a title");
+    run.says("warning: most rows that could be clicks were left out, 2 of 3, mostly items without a title");
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nlamp\tLamp, red\t1\n");
     // Half of them is not most of them, and titles that were only shown are no loss.
     folder.write("log.csv", "query,item,clicked\nlamp,s1,1\nsofa,s2,1\ncouch,s3,0\ncouch,s1,0\n");
     folder.run(&[&["prepare", "log.csv", "-o", "out.tsv"], &titles[..]].concat()).code(0);
     // Most clicks of single users: the default says so, a limit that was asked for is meant.
     folder.write("log.tsv", "query\ttitle\tuser\na\tt\tu1\na\tt\tu2\nb\tt\tu1\nc\tt\tu1\nd\tt\tu1\n");
-    prepare(&folder, &[]).code(1).says("warning: most clicks were left out, because of too few users");
+    prepare(&folder, &[]).code(1).says("warning: most clicks were left out because of too few users");
     prepare(&folder, &["--min-users", "2"]).code(0);
 }
 
@@ -368,7 +368,7 @@ fn presets_of_public_collections() {
     // Two of three clicks have no query.
     let aol =
         ["prepare", "aol.txt", "-o", "out.tsv", "--preset", "aol", "--item-as-title", "--min-users", "1", "--json"];
-    let report = folder.run(&aol).code(1).says("2 of 3, above all without a query").json_lines().remove(0);
+    let report = folder.run(&aol).code(1).says("2 of 3, mostly without a query").json_lines().remove(0);
     assert_eq!((&report["broken"], &report["left_out"]["without_item"]), (&0.into(), &2.into()));
     assert_eq!((&report["left_out"]["without_query"], &report["users"]["count"]), (&2.into(), &3.into()));
     assert_eq!(folder.read("out.tsv"), "query\ttitle\tcount\nred shoes\thttp://a\t1\n");
@@ -447,7 +447,7 @@ fn columns_of_json_come_in_any_row() {
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--max-bad", "100%"]).code(1);
     run.says("bad click 2")
         .says("1 pair, 1 click")
-        .says("most rows that could be clicks were left out, 2 of 3, above all broken");
+        .says("most rows that could be clicks were left out, 2 of 3, mostly broken");
     folder.write("log.json", row("").repeat(3));
     let run = folder.run(&["prepare", "log.json", "-o", "out.tsv", "--columns", "user=who"]).code(2);
     run.says("expected a column `who`, found `query`, `title`");

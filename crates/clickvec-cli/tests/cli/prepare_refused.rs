@@ -66,7 +66,7 @@ fn a_report_that_cannot_be_written_is_told_before_the_log_is_read() {
     folder.write("log.tsv", "query\ttitle\ttime\na\tb\t2024\na\tb\t2025\n");
     std::fs::create_dir(folder.path("pages")).unwrap();
     let run = prepare(&folder, &["--report", "pages/report.html"]).code(0);
-    run.says("warning: all times are on 1970-01-01, since numbers are read as seconds").says("years alone");
+    run.says("warning: all times are on 1970-01-01, because numbers count as seconds").says("only years");
     if cfg!(unix) {
         let clicks = folder.read("clicks.tsv");
         folder.write("log.tsv", "query\ttitle\nother\tother\n");

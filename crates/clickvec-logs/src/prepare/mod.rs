@@ -214,7 +214,7 @@ pub fn prepare(
 /// Refuses logs that are there twice or are no raw logs, and an output that would replace something else.
 fn check_files(config: &Config) -> Result<()> {
     if let Some(counted) = config.inputs.iter().find(|log| has_rare(log)) {
-        let what = "what a private preparation wrote, whose marks of rare queries would be lost";
+        let what = "a private table, whose marks of rare queries would be lost";
         let help = "prepare the log again, or leave the column `rare` out";
         return Err(Error::expected(ErrorKind::Setting, "a raw log", what).help(help).at(counted));
     }

@@ -293,7 +293,7 @@ fn note_missing(path: &Path, set: &Collection, by_id: bool, watch: &dyn Watcher)
     if set.missing.count > 0 {
         let judged = counted(set.judged, "judgment");
         watch.warn(format!(
-            "{path}: {} of {judged} {} of titles that are not in the collection, matched by their {by}; no system can \
+            "{path}: {} of {judged} {} for titles that are not in the collection (matched by their {by}); no system can \
              find them",
             count(set.missing.count),
             agreeing(set.missing.count, "is", "are")

@@ -202,10 +202,10 @@ impl Export<'_> {
         let has = |each: &[Each]| template.files.iter().any(|file| each.contains(&file.each));
         if has(&[Each::Query]) != self.judged.is_some() {
             let error = if self.judged.is_some() {
-                let expected = "no judged titles, because no file of the form is made of judged queries";
+                let expected = "no judged titles, because no file of this form uses them";
                 Error::expected(ErrorKind::Setting, expected, "some").help("leave `judged` out")
             } else {
-                let expected = "judged titles, because the form is made of judged queries";
+                let expected = "judged titles, because this form is made from them";
                 Error::expected(ErrorKind::Setting, expected, "none").help("name them as `judged`")
             };
             return Err(error.settings(&["judged"]));
@@ -285,8 +285,7 @@ fn fusion(index: &Index, watch: Option<&dyn Watcher>) -> WordsAndVectors {
     }
     if analysis.stem || analysis.split {
         warn(format!(
-            "warning: the weights were chosen for words compared by `{analysis}`, and other systems compare words in another way; \
-             choose an analyzer that does something similar"
+            "warning: the weights were chosen for the word analysis `{analysis}`; choose a similar analyzer in the other system"
         ));
     }
     // Elsewhere they must add up to 1, and only their ratio matters.

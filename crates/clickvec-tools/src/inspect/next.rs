@@ -133,7 +133,7 @@ impl<'f> Prepare<'f> {
         let private = if self.private { " --private" } else { "" };
         let columns = columns_option(self.columns.iter().cloned());
         let or = match (self.titles, self.preset) {
-            (Some(None), None) => "  # if the items are titles: --item-as-title in place of --titles TITLES",
+            (Some(None), None) => "  # if the items are titles: --item-as-title instead of --titles TITLES",
             _ => "",
         };
         format!(

@@ -216,7 +216,7 @@ pub(super) fn clicks(path: &Path, watch: &dyn Watcher) -> Result<Rows> {
     rows.first_faults.sort();
     rows.first_faults.truncate(SHOWN_FAULTS);
     if rows.faults == 0 && rows.rows > 0 && weigh == 0 && !rows.has_more {
-        rows.add(1, "expected a click that weighs something, found none in all rows");
+        rows.add(1, "expected a click with a weight above 0, found none in any row");
     }
     Ok(rows)
 }

@@ -30,7 +30,7 @@ pub(super) fn text(systems: &[Evaluation]) -> String {
         return String::new();
     }
     format!(
-        "smallest difference in NDCG@10 detectable with 80 % power on {}: {}\n(half of it takes four times as many)\n",
+        "smallest difference in NDCG@10 detectable with 80 % power on {}: {}\n(half of it takes four times as many queries)\n",
         console::counted(queries as u64, "query"),
         listed(&pairs)
     )

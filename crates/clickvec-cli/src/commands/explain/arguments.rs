@@ -59,8 +59,8 @@ impl ModelAndTexts {
                 |header: &Header| !header.is_ambiguous && header.has_row(&lines[0], lines.get(1).map(String::as_str));
             if let Some(header) = header(file, &lines[0]).filter(is_table) {
                 bail!(
-                    "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without the header, or \
-                     give what is a text as an argument",
+                    "{}: expected texts, one a line, found a table with {}; write its column of texts to a file without a header, or \
+                     pass a text as an argument",
                     console::input(file),
                     listed(&header.names, SHOWN_NAMES)
                 );
@@ -108,7 +108,7 @@ impl KeywordFlags {
     pub(in super::super) fn refuse_at_least(&self) -> Result<()> {
         ensure!(
             !self.keyword.iter().any(|setting| matches!(setting, Setting::AtLeast(_))),
-            "expected cells, units or threshold with `--keyword`, found at-least; a cell collects the words that it counts, however few"
+            "expected cells, units or threshold with `--keyword`, found at-least, which is about several cells; here, each cell counts alone"
         );
         Ok(())
     }

@@ -71,8 +71,7 @@ const TEXTS: [&str; 16] = [
 /// Writes all files.
 pub(super) fn write(folder: &PendingFolder, model: &Model) -> Result<()> {
     if model.training().config.text != TextConfig::default() {
-        let expected =
-            "a model with text.accents=keep and text.tokens=words, whose words the code beside the graphs finds";
+        let expected = "a model with text.accents=keep and text.tokens=words, which the exported code can read";
         return Err(Error::expected(ErrorKind::Setting, expected, "another"));
     }
     let sides = if model.shared_towers() {
