@@ -84,7 +84,7 @@ fn shards_are_joined_as_it_is_told() {
     let join = ["index", "--join", "1.index", "2.index", "--output", "joined.index"];
     folder.run(&[&join[..], &["--words", "stem"]].concat()).code(0);
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a", "b"]);
-    folder.run(&join).code(0).says("compares words by `stem`");
+    folder.run(&join).code(0).says("the one it replaces by `stem`");
     assert_eq!(found(&folder, "joined.index", "hammers"), ["a", "b"]);
     // Whole indexes keep what they have, unless they differ.
     for how in ["stem", "split"] {
