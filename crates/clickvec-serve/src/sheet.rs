@@ -170,7 +170,7 @@ impl Sheet {
         };
         if is_changed.map_err(|source| Error::io(&self.path, "read", source))? {
             let reason =
-                "another program has removed or changed the file; its rows are taken in, and the table is written anew";
+                "another program has removed or changed the file; its rows are merged and the table is rewritten";
             self.log.event(EVENT, json!({"reason": reason}));
             self.take_in()?;
             self.replace(self.rows.clone())?;
