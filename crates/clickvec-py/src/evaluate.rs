@@ -11,7 +11,6 @@ use clickvec_tables::ErrorKind;
 use clickvec_tools::Watcher as _;
 use clickvec_tools::evaluate::{Config, Entry, Output, Test, check};
 use clickvec_tools::systems::{Loaded, Source};
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::{Value, json};
@@ -19,7 +18,7 @@ use serde_json::{Value, json};
 use crate::bridge::{Caller, serve};
 use crate::ranker::{Files, scorer_of};
 use crate::scorer::Scorer;
-use crate::{error, json};
+use crate::{array, error, json};
 
 /// How systems are judged.
 #[derive(FromPyObject)]
@@ -195,7 +194,8 @@ fn to_python<'py>(py: Python<'py>, test: &Test, set: EvaluationSet) -> PyResult<
         row.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
         let values = PyDict::new(py);
         for &metric in &test.metrics {
-            values.set_item(metric.to_string(), PyArray1::from_vec(py, system.values(metric)))?;
+            let scores = system.values(metric);
+            values.set_item(metric.to_string(), array::numbers(py, &scores, &[scores.len()])?)?;
         }
         row.set_item("values", values)?;
         systems.append(row)?;

@@ -11,7 +11,6 @@ use clickvec_index::{
     verify,
 };
 use clickvec_tools::{Watcher as _, inputs, update};
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ use crate::bridge::{TOLD_EVERY, serve};
 use crate::logs::option;
 use crate::model::Model;
 use crate::texts::{Text, Texts};
-use crate::{error, json, work};
+use crate::{array, error, json, work};
 
 /// The queries that are searched for before the first look for Ctrl-C, and the most between two looks.
 const PART: (usize, usize) = (32, 1 << 13);
@@ -61,12 +60,7 @@ impl How {
 }
 
 /// The arrays of a batch: ids, titles and scores, \[queries, k\]; and why nothing was looked for, for each query.
-type Arrays<'py> = (
-    Bound<'py, PyArray2<Py<PyAny>>>,
-    Bound<'py, PyArray2<Py<PyAny>>>,
-    Bound<'py, PyArray2<f32>>,
-    Vec<Option<&'static str>>,
-);
+type Arrays<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<Option<&'static str>>);
 
 #[pymethods]
 impl Index {
@@ -226,8 +220,8 @@ impl Index {
         })?;
         searched.map_err(|fault: clickvec::Error| error::raise(py, &fault))?;
         reasons.resize(rows, None);
-        let objects = |all| PyArray1::from_vec(py, all).reshape([rows, k]);
-        Ok((objects(ids)?, objects(titles)?, PyArray1::from_vec(py, scores).reshape([rows, k])?, reasons))
+        let objects = |all| array::objects(py, all, [rows, k]);
+        Ok((objects(ids)?, objects(titles)?, array::numbers(py, &scores, &[rows, k])?, reasons))
     }
 
     /// Returns a title by its id: the title and the stored fields.

@@ -1,6 +1,7 @@
 //! The native half of the Python package `clickvec`: it converts what Python gives, lets the library work without the
 //! interpreter's lock, and converts the results. What users see is in `python/clickvec`.
 
+mod array;
 mod arrow;
 mod bridge;
 mod build;
@@ -24,15 +25,12 @@ mod train;
 mod update;
 mod work;
 
-use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _clickvec(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    // NumPy's functions and flags are fetched with the first array. That fails, as a panic, while a Ctrl-C waits to be raised,
-    // as it does after work that it interrupted; here NumPy is imported anyway, and what fails is an error of the import.
-    numpy::get_array_module(module.py())?;
-    drop(PyArray1::<f32>::from_vec(module.py(), Vec::new()).readonly());
+    // A package without NumPy fails here, not at its first array.
+    array::class(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
     module.add_class::<index::Index>()?;

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clickvec::model::{Embedder, Side};
-use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::texts::Texts;
-use crate::{error, explain, json, work};
+use crate::{array, error, explain, json, work};
 
 /// The texts that are encoded before the first look for Ctrl-C, and the most between two looks.
 const PART: (usize, usize) = (1 << 11, 1 << 17);
@@ -125,12 +124,8 @@ impl Model {
         };
         let texts = Texts::extract(texts)?;
         let vectors = self.vectors(py, &texts, embedder)?;
-        let rows = vectors.len() / embedder.dimension();
-        let flat = PyArray1::from_vec(py, vectors);
-        if texts.is_one() {
-            return Ok(flat.into_any());
-        }
-        Ok(flat.reshape([rows, embedder.dimension()])?.into_any())
+        let shape = [vectors.len() / embedder.dimension(), embedder.dimension()];
+        array::numbers(py, &vectors, if texts.is_one() { &shape[1..] } else { &shape })
     }
 
     /// Why a title has its score for a query.

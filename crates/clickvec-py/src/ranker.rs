@@ -10,7 +10,6 @@ use clickvec_eval::ranker::{self, FileKind, Neural, RankerSpec, Resources, Stage
 use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec_lab::SYSTEMS;
 use clickvec_tools::Watcher as _;
-use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,7 +19,7 @@ use crate::bridge::{Caller, serve};
 use crate::model::Model;
 use crate::scorer::Scorer;
 use crate::texts::{Texts, kind};
-use crate::{error, json, work};
+use crate::{array, error, json, work};
 
 /// A ranker that is ready to score.
 #[pyclass(frozen, module = "clickvec._clickvec")]
@@ -191,16 +190,11 @@ impl Ranker {
     }
 
     /// A score for each title.
-    fn score<'py>(
-        &self,
-        py: Python<'py>,
-        query: &str,
-        titles: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn score<'py>(&self, py: Python<'py>, query: &str, titles: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let titles = Texts::extract(titles)?;
         let titles = titles.all();
         let titles: Vec<&str> = titles.iter().map(AsRef::as_ref).collect();
-        Ok(PyArray1::from_vec(py, self.scorer.score(py, query, &titles)?))
+        array::numbers(py, &self.scorer.score(py, query, &titles)?, &[titles.len()])
     }
 
     /// Writes the ranker to a file.

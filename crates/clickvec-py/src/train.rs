@@ -11,7 +11,6 @@ use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec_tables::ErrorKind;
 use clickvec_tables::table::MemoryTable;
 use clickvec_tools::Watcher as _;
-use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
@@ -20,7 +19,7 @@ use crate::bridge::{Caller, TOLD_EVERY, serve};
 use crate::model::Model;
 use crate::table::{Shape, Source};
 use crate::texts::Texts;
-use crate::{error, json};
+use crate::{array, error, json};
 
 /// Where clicks come from.
 #[derive(FromPyObject)]
@@ -33,12 +32,12 @@ pub(crate) enum Clicks<'py> {
     Object(Bound<'py, PyAny>),
 }
 
-/// A teacher: a file, or texts with an array of their vectors.
+/// A teacher: a file, or texts with an array \[texts, dimension\] of float32.
 #[derive(FromPyObject)]
 pub(crate) enum TeacherSource<'py> {
     #[pyo3(transparent)]
     File(PathBuf),
-    Vectors(Bound<'py, PyAny>, PyReadonlyArray2<'py, f32>),
+    Vectors(Bound<'py, PyAny>, Bound<'py, PyAny>),
 }
 
 /// A teacher, ready for other threads.
@@ -128,12 +127,12 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
         TeacherSource::File(path) => Vectors::File(path.clone()),
         TeacherSource::Vectors(texts, array) => {
             let texts: Vec<String> = Texts::extract(texts)?.all().iter().map(|text| text.as_ref().to_owned()).collect();
-            let [rows, dimension] = *array.shape() else { unreachable!("it has two dimensions") };
+            let (rows, dimension): (usize, usize) = array.getattr("shape")?.extract()?;
             if rows != texts.len() {
                 let what = format!("expected a vector for each of the teacher's {} texts, found {rows}", texts.len());
                 return Err(error::invalid(what));
             }
-            Vectors::Memory(texts, array.as_array().iter().copied().collect(), dimension)
+            Vectors::Memory(texts, array::floats(array)?, dimension)
         }
     })
 }
