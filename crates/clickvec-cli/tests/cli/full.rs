@@ -207,7 +207,7 @@ fn a_run_that_did_not_search_the_collection_is_told() {
 fn titles_without_ids_are_known_by_their_texts() {
     let folder = Folder::with_model();
     with_ids(&folder);
-    let by_text = report(&folder.run(&THREE).code(0).says("not in the collection, matched by their texts"));
+    let by_text = report(&folder.run(&THREE).code(0).says("not in the collection (matched by their texts)"));
     let by_id: Vec<&str> =
         THREE.iter().map(|of| if of.starts_with("--judged=") { "--judged=with-ids.tsv" } else { of }).collect();
     let by_id = report(&folder.run(&by_id).code(0));
