@@ -110,7 +110,9 @@ pub(crate) fn table<'py>(
 fn left_out(event: &Event<'_>) -> Option<String> {
     let row = |row: &str, what: &str, reason: &dyn Display| Some(format!("{row}: left {what}: {reason}"));
     match event {
-        Event::Damaged { path } => Some(format!("{}: this cached file is damaged and is computed again", path.display())),
+        Event::Damaged { path } => {
+            Some(format!("{}: this cached file is damaged and is computed again", path.display()))
+        }
         Event::PointLeftOut { row: name, reason } => row(name, "a grid point out", reason),
         Event::RowLeftOut { row: name, reason } => row(name, "out", reason),
         _ => None,

@@ -272,12 +272,12 @@ def test_memory_stays_flat(model):
     assert sys.getrefcount(texts[0]) < 10
 
 
-def test_ten_million_texts():
+def test_a_million_texts():
     arrow = pytest.importorskip("pyarrow")
     model = clickvec.train([("red shoes", "lamp")] * 20, encoder={"cells": 4}, epochs=1, progress=False)
-    words = arrow.DictionaryArray.from_arrays(np.arange(10_000_000, dtype=np.int32) % 2, ["red shoes", "lamp"])
+    words = arrow.DictionaryArray.from_arrays(np.arange(1_000_000, dtype=np.int32) % 2, ["red shoes", "lamp"])
     vectors = model.encode(words.cast(arrow.string()))
-    assert vectors.shape == (10_000_000, 4)
+    assert vectors.shape == (1_000_000, 4)
     assert np.array_equal(vectors.reshape(-1, 2, 4)[[0, -1]], [model.encode(["red shoes", "lamp"])] * 2)
     assert (vectors.reshape(-1, 2, 4) == vectors[:2]).all()
 
