@@ -13,6 +13,7 @@ pub(crate) mod gradients;
 mod gru;
 pub(crate) mod init;
 pub(crate) mod input;
+mod joined;
 pub(crate) mod kind;
 mod lstm;
 mod members;

@@ -115,11 +115,11 @@ struct StackedStates {
 impl States for StackedStates {
     /// Returns those of the last layer.
     fn word_quantities(&self) -> Vec<Quantity> {
-        self.layers.last().map_or_else(Vec::new, |states| states.read(Direction::Forward))
+        self.layers.last().map_or_else(Vec::new, LstmStates::word_quantities)
     }
 
     fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
-        (quantity.direction == Direction::Forward).then(|| self.layers.last()?.at_word(slot, quantity, word))?
+        self.layers.last()?.at(slot, quantity, word)
     }
 }
 
@@ -235,8 +235,7 @@ impl Encoder for Stacked {
             let (lower, states) = layers.split_at_mut(layer);
             let states = &mut states[0];
             if layer == 0 {
-                let direction = Direction::Forward;
-                *table_squares = lstm::backward(config, tensors, batch, direction, states, grad, bptt, scratch, out);
+                *table_squares = lstm::backward(config, tensors, batch, states, grad, bptt, scratch, out);
                 continue;
             }
             lstm::gate_errors(config, tensors, batch, states, grad, bptt, scratch);

@@ -91,10 +91,11 @@ impl fmt::Display for State {
 }
 
 /// The order in which an encoder reads words. It never changes the order of a [`StateReader`]'s answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// From the first word to the last.
+    #[default]
     Forward,
     /// From the last word to the first: the second half of a bidirectional LSTM.
     Backward,

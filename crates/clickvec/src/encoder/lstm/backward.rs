@@ -51,7 +51,6 @@ pub(in super::super) fn backward(
     config: LstmConfig,
     tensors: &[Tensor],
     batch: &Batch,
-    direction: Direction,
     trace: &mut LstmStates,
     grad: EmbeddingGradient<'_>,
     bptt: Bptt,
@@ -61,7 +60,7 @@ pub(in super::super) fn backward(
     gate_errors(config, tensors, batch, trace, grad, bptt, scratch);
     reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients, scratch.chain.as_mut());
 
-    let occurrences = match direction {
+    let occurrences = match trace.direction {
         Direction::Forward => &batch.occurrences,
         Direction::Backward => {
             batch.occurrences_reversed(&mut scratch.occurrences);

@@ -19,6 +19,13 @@ pub(in super::super) enum Order<'a> {
 }
 
 impl<'a> Order<'a> {
+    fn direction(self) -> Direction {
+        match self {
+            Order::Words(direction) => direction,
+            Order::Rows(_) => Direction::Forward,
+        }
+    }
+
     /// Returns the rows to read, one for each packed row of a block.
     fn words(self, block: &'a Block) -> &'a [u32] {
         match self {
@@ -40,6 +47,7 @@ pub(in super::super) fn forward(
     keep_inputs: bool,
 ) {
     states.config = config;
+    states.direction = order.direction();
     let LstmStates { gates, blocks, .. } = states;
     let width = config.gates() * config.cells;
     gates.resize(batch.rows() * width);

@@ -10,13 +10,11 @@ pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
 pub(super) use forward::{Order, forward};
 pub(super) use states::LstmStates;
 
-use super::input::{Input, place_embeddings};
+use super::joined::Joined;
 use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::trace::{Direction, State};
-use super::{Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace};
+use super::{Description, Encoder, Reading, Tensor, TensorKind};
 use crate::fields::{Field, fields};
-use crate::math::Buffer;
-use crate::text::batch::Batch;
 use serde::{Deserialize, Serialize};
 
 /// The order of an LSTM's tensors.
@@ -24,12 +22,6 @@ pub(super) const INPUT: usize = 0;
 pub(super) const RECURRENT: usize = 1;
 pub(super) const BIAS: usize = 2;
 pub(super) const PEEPHOLE: usize = 3;
-
-/// One LSTM over texts read from left to right.
-pub(super) struct Lstm {
-    config: LstmConfig,
-    tensors: Vec<Tensor>,
-}
 
 fields! {
     /// The sizes and gates of an LSTM.
@@ -78,7 +70,7 @@ impl EncoderKind for LstmConfig {
     }
 
     fn build(&self, features: usize) -> Box<dyn Encoder> {
-        Box::new(Lstm::new(features, *self))
+        Box::new(Joined::new(features, *self, [(String::new(), Direction::Forward)]))
     }
 
     fn parameters(&self, features: u64) -> Option<u64> {
@@ -168,47 +160,5 @@ impl LstmConfig {
             Peephole::Full => tensors.push(tensor(TensorKind::Dense, self.cells, "wp", &gates[1..])),
         }
         tensors
-    }
-}
-
-impl Lstm {
-    /// Returns all weights zero.
-    pub(super) fn new(features: usize, config: LstmConfig) -> Lstm {
-        Lstm { config, tensors: config.tensors(features, "") }
-    }
-}
-
-impl Encoder for Lstm {
-    fn dimension(&self) -> usize {
-        self.config.cells
-    }
-
-    fn tensors(&self) -> &[Tensor] {
-        &self.tensors
-    }
-
-    fn tensors_mut(&mut self) -> &mut [Tensor] {
-        &mut self.tensors
-    }
-
-    fn inputs(&self) -> Vec<Input<'_>> {
-        vec![Input { weights: &self.tensors[INPUT], bias: Some(&self.tensors[BIAS]) }]
-    }
-
-    fn forward_projected(&self, batch: &Batch, projected: &[Buffer], trace: &mut Trace) {
-        let states: &mut LstmStates = trace.states.begin(batch);
-        let order = Order::Words(Direction::Forward);
-        forward(self.config, &self.tensors, batch, order, &projected[0], states, trace.keep_inputs);
-        let h = self.config.cells;
-        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| states.blocks[b].last(&batch.blocks[b], slot, h));
-    }
-
-    fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {
-        let states: &mut LstmStates = trace.states.spend();
-        gradients.shape_like(&self.tensors, batch);
-        let Gradients { tensors, table_squares, scratch, .. } = gradients;
-        let grad = EmbeddingGradient::last_words(grad, self.config.cells, 0);
-        *table_squares =
-            backward(self.config, &self.tensors, batch, Direction::Forward, states, grad, bptt, scratch, tensors);
     }
 }

@@ -1,7 +1,8 @@
 //! The states of an LSTM, and how they are read.
 
-use super::{Buffer, Direction, LstmConfig};
+use super::{Direction, LstmConfig};
 use crate::encoder::trace::{Quantity, Slot, Stage, State, States, row};
+use crate::math::Buffer;
 use crate::text::batch::Block;
 use std::borrow::Cow;
 
@@ -10,6 +11,8 @@ use std::borrow::Cow;
 pub(in super::super) struct LstmStates {
     /// The encoder's sizes.
     pub(super) config: LstmConfig,
+    /// The direction in which it reads.
+    pub(in super::super) direction: Direction,
     /// y_g | i | f | o after their activations, [packed rows of the batch, G·H]. The backward pass replaces them by
     /// ∂L/∂(input of each gate).
     pub(super) gates: Buffer,
@@ -46,19 +49,22 @@ impl LstmStates {
     pub(in super::super) fn errors(&mut self) -> &mut [f32] {
         &mut self.gates
     }
+}
 
-    /// Returns the states of every word, for an LSTM that reads in this direction.
-    pub(in super::super) fn read(&self, direction: Direction) -> Vec<Quantity> {
+impl States for LstmStates {
+    fn word_quantities(&self) -> Vec<Quantity> {
         let forget = self.config.forget_gate.then_some(State::ForgetGate);
         let gates = [State::CellInput, State::InputGate].into_iter().chain(forget);
         let states = gates.chain([State::OutputGate, State::Cell, State::Activation]);
-        states.map(|state| state.read(direction)).collect()
+        states.map(|state| state.read(self.direction)).collect()
     }
 
-    /// Returns a state at a word, read in the quantity's direction.
-    pub(in super::super) fn at_word(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
+    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
         let h = self.config.cells;
         let Quantity { state, direction, stage } = quantity;
+        if direction != self.direction {
+            return None;
+        }
         let block = &self.blocks[slot.number];
         let gate = match (state, stage) {
             (State::CellInput, _) => 0,
@@ -74,15 +80,5 @@ impl LstmStates {
             Stage::Before => row(&block.inputs, column(slot.row(direction, word)), h),
             Stage::After => row(&self.gates, column(slot.batch_row(direction, word)), h),
         }
-    }
-}
-
-impl States for LstmStates {
-    fn word_quantities(&self) -> Vec<Quantity> {
-        self.read(Direction::Forward)
-    }
-
-    fn at(&self, slot: Slot<'_>, quantity: Quantity, word: usize) -> Option<Cow<'_, [f32]>> {
-        (quantity.direction == Direction::Forward).then(|| self.at_word(slot, quantity, word))?
     }
 }
