@@ -18,8 +18,8 @@ pub fn decode_entities(text: &str) -> Cow<'_, str> {
             // HTML 5 and XML have it, HTML 4 has not.
             "&apos;" => "'".to_owned(),
             entity => match htmlescape::decode_html(entity) {
-                Ok(character) => character,
-                Err(_) => continue,
+                Ok(character) if !character.contains(is_unprintable) => character,
+                _ => continue,
             },
         };
         let decoded = decoded.get_or_insert_default();
@@ -31,6 +31,11 @@ pub fn decode_entities(text: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
         Some(decoded) => Cow::Owned(decoded + &text[copied..]),
     }
+}
+
+/// Returns whether a character is a control character of ASCII that separates no words.
+fn is_unprintable(character: char) -> bool {
+    character.is_ascii_control() && !character.is_ascii_whitespace()
 }
 
 /// Decodes the HTML entities of a text, and counts the text if it has any.
@@ -101,9 +106,20 @@ mod tests {
 
     #[test]
     fn anything_else_stays() {
-        for text in
-            ["AT&T; x", "a & b; c", "&", "&;", "&amp", "&nosuch;", "&#xD800;", "&#99999999999;", "R&D é;", "", "&é;"]
-        {
+        for text in [
+            "AT&T; x",
+            "a & b; c",
+            "&",
+            "&;",
+            "&amp",
+            "&nosuch;",
+            "&#0;",
+            "&#xD800;",
+            "&#99999999999;",
+            "R&D é;",
+            "",
+            "&é;",
+        ] {
             assert!(matches!(decode_entities(text), Cow::Borrowed(same) if same == text), "{text}");
         }
     }
