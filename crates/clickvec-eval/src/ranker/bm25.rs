@@ -81,7 +81,7 @@ impl Bm25 {
             }
         }
         let documents = titles.len() as u64;
-        let mean_length = titles.words().len() as f64 / documents.max(1) as f64;
+        let mean_length = titles.items().len() as f64 / documents.max(1) as f64;
         let vocabulary = vocabulary.into_owned();
         let (k1, b) = (values.get("k1"), values.get("b"));
         Ok(Bm25 { analysis, vocabulary, document_frequency, documents, mean_length, k1, b })

@@ -1,7 +1,6 @@
 //! The texts that rankers learn from, as lists of word numbers.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use clickvec::internals::ragged::Ragged;
 use clickvec::internals::text::{Analysis, Interner, WordBuffer, WordId, for_each_word};
@@ -12,55 +11,10 @@ use clickvec_tables::memory::{NoRoom, reserve};
 pub const UNKNOWN: WordId = WordId::MAX;
 
 /// Texts as lists of words in one piece of memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WordLists(Ragged<WordId>);
+pub type WordLists = Ragged<WordId>;
 
-impl WordLists {
-    /// Adds a text.
-    ///
-    /// # Errors
-    ///
-    /// [`NoRoom`].
-    pub fn push(&mut self, words: &[WordId]) -> Result<(), NoRoom> {
-        self.0.try_push("the words of texts", words.iter().copied())
-    }
-
-    /// The number of texts.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns whether [`Self::len`] is 0.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The words of text `i`, which may be none.
-    ///
-    /// # Panics
-    /// If there is no text `i`.
-    pub fn get(&self, i: usize) -> &[WordId] {
-        self.0.get(i)
-    }
-
-    /// The range of text `i` among the words of all texts.
-    ///
-    /// # Panics
-    /// If there is no text `i`.
-    pub fn range(&self, i: usize) -> Range<usize> {
-        self.0.range(i)
-    }
-
-    /// All texts.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[WordId]> + Clone {
-        self.0.iter()
-    }
-
-    /// The words of all texts, one text after the other.
-    pub fn words(&self) -> &[WordId] {
-        self.0.items()
-    }
-}
+/// What such lists hold, for errors.
+pub const WORDS: &str = "the words of texts";
 
 /// Clicked pairs: title `i` was clicked for query `i`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,7 +71,7 @@ impl Corpus {
     /// `ErrorKind::Memory`.
     pub fn known_words(&self) -> Result<Interner> {
         let mut known = Interner::default();
-        for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::words) {
+        for words in [&self.titles, &self.clicks.queries, &self.clicks.titles].map(WordLists::items) {
             for &word in words {
                 known.try_intern(self.vocabulary.word(word))?;
             }
@@ -145,7 +99,7 @@ impl Corpus {
                 });
             }
             missing?;
-            titles.push(&terms)?;
+            titles.try_push(WORDS, terms.iter().copied())?;
         }
         Ok(TitleTerms { vocabulary: Cow::Owned(vocabulary), titles: Cow::Owned(titles) })
     }
@@ -157,7 +111,7 @@ impl Corpus {
     /// `ErrorKind::Memory`; nothing is added then.
     pub fn add_title(&mut self, title: &str) -> Result<()> {
         self.intern(title)?;
-        Ok(self.titles.push(&self.words)?)
+        Ok(self.titles.try_push(WORDS, self.words.iter().copied())?)
     }
 
     /// Adds a clicked pair.
@@ -167,9 +121,9 @@ impl Corpus {
     /// `ErrorKind::Memory`. The corpus is of no use then.
     pub fn add_click(&mut self, query: &str, title: &str, weight: f32) -> Result<()> {
         self.intern(query)?;
-        self.clicks.queries.push(&self.words)?;
+        self.clicks.queries.try_push(WORDS, self.words.iter().copied())?;
         self.intern(title)?;
-        self.clicks.titles.push(&self.words)?;
+        self.clicks.titles.try_push(WORDS, self.words.iter().copied())?;
         reserve(&mut self.clicks.weights, 1, "the weights of clicks")?;
         self.clicks.weights.push(weight);
         Ok(())
@@ -182,7 +136,7 @@ impl Corpus {
     /// `ErrorKind::Memory`; nothing is added then.
     pub fn add_test_query(&mut self, query: &str) -> Result<()> {
         self.intern(query)?;
-        Ok(self.test_queries.push(&self.words)?)
+        Ok(self.test_queries.try_push(WORDS, self.words.iter().copied())?)
     }
 
     fn intern(&mut self, text: &str) -> Result<(), NoRoom> {
@@ -228,7 +182,7 @@ mod tests {
         assert_eq!((corpus.clicks.queries.get(0), corpus.clicks.titles.get(0)), (&[1][..], &[0, 2][..]));
         assert_eq!(corpus.clicks.weights, [2.0]);
         assert_eq!(corpus.test_queries.get(0), [3, 2]);
-        assert_eq!(corpus.titles.words(), [0, 1]);
+        assert_eq!(corpus.titles.items(), [0, 1]);
         assert_eq!(WordReader::default().read(&corpus.vocabulary, "a red, red door"), [UNKNOWN, 0, 0, 1]);
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     fn each_word_knows_its_titles_and_how_often_it_stands_in_one() {
         let mut titles = WordLists::default();
         let texts: [&[WordId]; 5] = [&[2, 0, 2], &[], &[0], &[4, 2, 4, 4], &[2]];
-        texts.iter().for_each(|text| titles.push(text).unwrap());
+        texts.iter().for_each(|text| titles.push(text.iter().copied()));
         let lists = InvertedLists::new(&titles, 6).unwrap();
         let found: Vec<([&[u32]; 3], u32)> =
             (0..6).map(|word| ([lists.get(word), lists.counts(word), lists.lengths(word)], lists.most(word))).collect();

@@ -22,7 +22,7 @@ impl CollectionModel {
     /// Creates the model of `texts`, whose words are below `words`.
     pub(super) fn from_texts(texts: &WordLists, words: usize) -> CollectionModel {
         let mut frequency = vec![0; words];
-        for &word in texts.words() {
+        for &word in texts.items() {
             frequency[word as usize] += 1;
         }
         CollectionModel::from_frequencies(frequency)

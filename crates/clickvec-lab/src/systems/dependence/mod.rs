@@ -9,7 +9,7 @@ use super::language_model::CollectionModel;
 use super::ulm::MU;
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::RankerState;
-use clickvec_eval::internals::WordLists;
+use clickvec_eval::internals::{WORDS, WordLists};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{Parameter, Values};
 use clickvec_tables::damaged;
@@ -82,7 +82,7 @@ impl Dependence {
         let lengths: Vec<u32> = self.titles.iter().map(|title| title.len() as u32).collect();
         RankerState::default()
             .with_words(&self.vocabulary)
-            .with_u32s("title_words", self.titles.words())
+            .with_u32s("title_words", self.titles.items())
             .with_u32s("title_lengths", &lengths)
     }
 
@@ -105,7 +105,7 @@ impl Dependence {
         let mut rest = words;
         for &length in lengths {
             let (title, others) = rest.split_at(length as usize);
-            titles.push(title)?;
+            titles.try_push(WORDS, title.iter().copied())?;
             rest = others;
         }
         Ok(Dependence::from_titles(vocabulary, titles)?)
@@ -113,7 +113,7 @@ impl Dependence {
 
     /// Divides a count by the number of words in the collection, as in the paper, for P(w|C), P(w w'|C) and so on.
     fn probability(&self, count: u32) -> f64 {
-        f64::from(count) / self.titles.words().len().max(1) as f64
+        f64::from(count) / self.titles.items().len().max(1) as f64
     }
 }
 

@@ -101,7 +101,7 @@ mod tests {
 
     fn lists(texts: &[&[WordId]]) -> WordLists {
         let mut lists = WordLists::default();
-        texts.iter().for_each(|text| lists.push(text).unwrap());
+        texts.iter().for_each(|text| lists.push(text.iter().copied()));
         lists
     }
 

@@ -15,8 +15,8 @@ use clickvec::internals::math::score::score;
 use clickvec::internals::math::vector::normalize;
 use clickvec::internals::rng::{Permutation, stream};
 use clickvec::internals::text::{Interner, WordId};
-use clickvec_eval::internals::WordLists;
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
+use clickvec_eval::internals::{WORDS, WordLists};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, Resources, System, Values, Watch};
@@ -130,7 +130,7 @@ impl Texts {
             known.extend(text.iter().filter_map(|&word| numbers[word as usize]));
             if !known.is_empty() {
                 texts.keys.push(key);
-                texts.words.push(&known)?;
+                texts.words.try_push(WORDS, known.iter().copied())?;
             }
         }
         Ok(texts)

@@ -8,7 +8,7 @@ use crate::systems::fault::{too_few_titles, too_many};
 use clickvec::internals::math::vector::{add_scaled, dot, normalize, sum_of_squares};
 use clickvec::internals::text::{Interner, WordId};
 use clickvec_eval::internals::{Numbers, RankerState, check_range};
-use clickvec_eval::internals::{UNKNOWN, WordLists, WordReader};
+use clickvec_eval::internals::{UNKNOWN, WORDS, WordLists, WordReader};
 use clickvec_eval::ranker::Corpus;
 use clickvec_eval::ranker::{InnerWords, Ranker, SystemRanker};
 use clickvec_eval::ranker::{Parameter, Progress, System, Values, Watch};
@@ -224,7 +224,7 @@ fn read_titles(corpus: &Corpus) -> Result<(Interner, WordLists), NoRoom> {
         for &word in title {
             words.push(vocabulary.try_intern(corpus.vocabulary.word(word))?.0);
         }
-        titles.push(&words)?;
+        titles.try_push(WORDS, words.iter().copied())?;
     }
     Ok((vocabulary, titles))
 }

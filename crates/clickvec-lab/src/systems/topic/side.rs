@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use clickvec::internals::ragged::Ragged;
 use clickvec::internals::text::WordId;
-use clickvec_eval::internals::WordLists;
+use clickvec_eval::internals::{WORDS, WordLists};
 use clickvec_tables::memory::NoRoom;
 
 /// The row of a word that the language does not have.
@@ -40,7 +40,7 @@ impl Side {
                 }
                 rows.push(*row);
             }
-            lists.push(&rows)?;
+            lists.try_push(WORDS, rows.iter().copied())?;
         }
         let occurrences = Ragged::sorted("the texts of each word", words as usize, |each| {
             for (number, text) in (0..).zip(lists.iter()) {

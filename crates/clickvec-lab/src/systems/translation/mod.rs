@@ -16,7 +16,7 @@ use clickvec_eval::ranker::Corpus;
 /// can be translated but does not make a title impossible.
 fn background(corpus: &Corpus) -> CollectionModel {
     let mut frequencies = CollectionModel::new(corpus).frequencies().to_vec();
-    for &word in corpus.clicks.queries.words() {
+    for &word in corpus.clicks.queries.items() {
         let count = &mut frequencies[word as usize];
         *count = (*count).max(1);
     }

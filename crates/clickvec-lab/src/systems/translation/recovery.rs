@@ -31,8 +31,8 @@ fn a_table_is_recovered_from_what_it_generates() {
                 }
             }
         };
-        targets.push(&[word(), word(), word()]).unwrap();
-        sources.push(&source).unwrap();
+        targets.push([word(), word(), word()]);
+        sources.push(source.iter().copied());
     }
     let weights = vec![1.0; sources.len()];
     let mut model = Ibm1::new(Bitext { sources: &sources, targets: &targets, weights: &weights }, 17, 0.0).unwrap();

@@ -23,7 +23,7 @@ fn small() -> Corpus {
 
 fn lists(texts: &[&[u32]]) -> WordLists {
     let mut lists = WordLists::default();
-    texts.iter().for_each(|text| lists.push(text).unwrap());
+    texts.iter().for_each(|text| lists.push(text.iter().copied()));
     lists
 }
 
@@ -429,7 +429,7 @@ fn shuffled_clicks_lower_ndcg() {
     let mut queries: Vec<Vec<u32>> = shuffled.clicks.queries.iter().map(<[u32]>::to_vec).collect();
     queries.rotate_left(217);
     shuffled.clicks.queries = WordLists::default();
-    queries.iter().for_each(|query| shuffled.clicks.queries.push(query).unwrap());
+    queries.iter().for_each(|query| shuffled.clicks.queries.push(query.iter().copied()));
     for name in ["wtm", "ptm"] {
         let [right, wrong] = [&corpus, &shuffled].map(|corpus| ndcg(train(name, corpus).as_ref(), &judged));
         assert!(right > 0.95 && wrong < 0.75, "{name}: {right} and {wrong}");
