@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::table::{Batch, BatchRows, Source};
 use crate::work::{self, Failed};
+use crate::{error, json};
 
 /// How often the calling thread looks for Ctrl-C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
@@ -104,12 +105,12 @@ impl Watcher for Caller {
 /// Does `work` on all threads. `rows` are what it pulls; `tell` gets every event.
 ///
 /// # Errors
-/// What Python raised, Ctrl-C included. Then the work has stopped.
+/// Those of the work; what Python raised, Ctrl-C included. Then the work has stopped.
 pub(crate) fn serve<T: Send>(
     py: Python<'_>,
     mut rows: Option<Source<'_>>,
-    tell: &dyn Fn(&Value) -> PyResult<()>,
-    work: impl FnOnce(Caller) -> T + Send,
+    tell: &Bound<'_, PyAny>,
+    work: impl FnOnce(Caller) -> clickvec::Result<T> + Send,
 ) -> PyResult<T> {
     let (requests, received) = channel();
     // Only this thread receives, but the interpreter's lock is let go meanwhile.
@@ -129,10 +130,12 @@ pub(crate) fn serve<T: Send>(
                     }
                     Err(error) => Err(error),
                 },
-                Ok(Request::Tell(event, answer)) => tell(&event).map(|()| {
-                    // Fails if the work has ended meanwhile.
-                    let _ = answer.send(());
-                }),
+                Ok(Request::Tell(event, answer)) => {
+                    json::to_python(py, &event).and_then(|event| tell.call1((event,))).map(|_| {
+                        // Fails if the work has ended meanwhile.
+                        let _ = answer.send(());
+                    })
+                }
                 Err(RecvTimeoutError::Timeout) => py.check_signals(),
                 Err(RecvTimeoutError::Disconnected) => Ok(()),
             };
@@ -146,7 +149,7 @@ pub(crate) fn serve<T: Send>(
     });
     match raised {
         Some(error) => Err(error),
-        None => work::result(py, done),
+        None => work::result(py, done)?.map_err(|fault| error::raise(py, &fault)),
     }
 }
 

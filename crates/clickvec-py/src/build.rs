@@ -13,7 +13,6 @@ use clickvec_logs::tables::Options;
 use clickvec_tables::outputs::{refuse_in_index, refuse_repeated};
 use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
-use serde_json::Value;
 
 use crate::bridge::{TOLD_EVERY, serve};
 use crate::{error, json};
@@ -52,8 +51,7 @@ pub(crate) fn build<'py>(
         settings: overrides,
         output: &output,
     };
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let built = serve(py, None, &tell, |caller| {
+    let built = serve(py, None, tell, |caller| {
         refuse_repeated(&logs, "log")?;
         refuse_in_index(&output)?;
         let mut told = Instant::now();
@@ -75,7 +73,7 @@ pub(crate) fn build<'py>(
             if caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     })?;
-    match built.map_err(|fault| error::raise(py, &fault))? {
+    match built {
         Outcome::Finished(built) => json::to_python(py, &json::value(&built)),
         Outcome::Cancelled => Err(error::told(py, "interrupted")),
     }

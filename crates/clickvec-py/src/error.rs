@@ -25,11 +25,6 @@ enum ExceptionKind {
 
 /// An error of the library.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    from_index(py, error)
-}
-
-/// An error of an index.
-pub(crate) fn from_index(py: Python<'_>, error: &clickvec_index::Error) -> PyErr {
     let words = error.to_string();
     if error.kind() != ErrorKind::Io {
         return told(py, &words);

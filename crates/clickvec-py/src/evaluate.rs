@@ -13,7 +13,7 @@ use clickvec_tools::evaluate::{Config, Entry, Output, Test, check};
 use clickvec_tools::systems::{Loaded, Source};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::{Caller, serve};
 use crate::ranker::{Files, scorer_of};
@@ -70,26 +70,24 @@ pub(crate) fn evaluate<'py>(
         measures: &measures,
         options: options(&how)?,
     };
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let read = serve(py, None, &tell, |caller| Data::read(&config, &entries, how.output.as_deref(), &caller))?;
-    let Data { mut test, corpus, output } = read.map_err(raise)?;
+    let read = |caller: Caller| Data::read(&config, &entries, how.output.as_deref(), &caller);
+    let Data { mut test, corpus, output } = serve(py, None, tell, read)?;
     let mut opened = std::mem::take(&mut test.opened);
     let named = entries.iter().map(|entry| entry.name.clone()).zip(entries.iter().zip(ready));
     let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, (entry, scorer)| {
         let answers = match (scorer, test.task()) {
-            (Some(scorer), Task::Judged(judgments)) => Ok(Ok(Answers::Scores(scorer.score_all(py, judgments)?))),
+            (Some(scorer), Task::Judged(judgments)) => Ok(Answers::Scores(scorer.score_all(py, judgments)?)),
             (Some(Scorer::Function(_)), Task::Search { .. }) => {
                 let expected = "a model, a ranker, a run or an index to search a collection";
-                Err(Error::expected(ErrorKind::Setting, expected, "a function"))
+                return Err(raise(Error::expected(ErrorKind::Setting, expected, "a function")));
             }
             (Some(Scorer::Native(ranker)), Task::Search { .. }) => {
                 let loaded = Loaded::Ranker(ranker);
-                serve(py, None, &tell, |caller| test.answers(entry, &loaded, &caller))?.map(Ok)
+                Ok(serve(py, None, tell, |caller| test.answers(entry, &loaded, &caller))?)
             }
-            (None, _) => serve(py, None, &tell, |caller| answers(entry, &corpus, &test, &mut opened, &caller))?,
+            (None, _) => serve(py, None, tell, |caller| answers(entry, &corpus, &test, &mut opened, &caller))?,
         };
         py.check_signals()?;
-        let answers = answers.map_err(raise)?;
         if let (Ok(answers), Some(folder)) = (&answers, &output) {
             folder.run(name, &test, answers).map_err(raise)?;
         }
@@ -191,7 +189,7 @@ fn to_python<'py>(py: Python<'py>, test: &Test, set: EvaluationSet) -> PyResult<
     for system in &set.systems {
         let row = PyDict::new(py);
         row.set_item("name", &system.name)?;
-        row.set_item("mean", json::to_python(py, &json::metrics(&system.mean))?)?;
+        row.set_item("mean", json::to_python(py, &json::value(&system.mean))?)?;
         let values = PyDict::new(py);
         for &metric in &test.metrics {
             let scores = system.values(metric);

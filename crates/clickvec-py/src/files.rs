@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clickvec_tools::export::{Export, To, form, name};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::serve;
 use crate::{error, json};
@@ -22,15 +22,14 @@ pub(crate) fn export<'py>(
     tell: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let table = name(table).map_err(|expected| error::invalid(format!("name: {expected}, found `{table}`")))?;
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let exported = serve(py, None, &tell, |caller| {
+    let exported = serve(py, None, tell, |caller| {
         let to = match (&to, &template) {
             (_, Some(path)) => To::Template(path),
             (to, None) => To::Form(form(to.as_deref().unwrap_or_default())?),
         };
         Export { source: &source, output: &output, to, name: &table, judged: judged.as_deref() }.write(&caller)
     })?;
-    json::to_python(py, &json::value(&exported.map_err(|fault| error::raise(py, &fault))?))
+    json::to_python(py, &json::value(&exported))
 }
 
 /// Finds out what files are; the first that cannot be read is an error.
@@ -40,8 +39,8 @@ pub(crate) fn inspect<'py>(
     paths: Vec<PathBuf>,
     tell: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let (found, unread) = serve(py, None, &tell, |caller| clickvec_tools::inspect::inspect(paths, &|_| None, &caller))?;
+    let (found, unread) =
+        serve(py, None, tell, |caller| Ok(clickvec_tools::inspect::inspect(paths, &|_| None, &caller)))?;
     if let Some(fault) = unread.first() {
         return Err(error::raise(py, fault));
     }

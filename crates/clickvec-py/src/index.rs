@@ -88,9 +88,8 @@ impl Index {
         let weights = option(options, "weights", str::parse::<ByPart<f64>>)?;
         let words = option(options, "words", str::parse::<Analysis>)?;
         let format = option(options, "vectors", str::parse::<VectorFormat>)?.unwrap_or_default();
-        let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
         // It locks nothing that a forked process would use, so no fork has to wait for it.
-        let encoded = serve(py, None, &tell, |caller| {
+        let encoded = serve(py, None, tell, |caller| {
             let model = &*model.inner;
             let field = field.as_deref().unwrap_or(&model.training().config.field);
             let fusion = Fusion::for_model(model);
@@ -123,7 +122,7 @@ impl Index {
                 clickvec_index::Index::in_memory(model, all.into_iter().take_while(|_| !caller.is_stopped()))?
             })
         })?;
-        Ok(Index(encoded.map_err(|fault: clickvec::Error| error::raise(py, &fault))?))
+        Ok(Index(encoded))
     }
 
     fn __len__(&self) -> usize {
@@ -241,8 +240,7 @@ pub(crate) fn update_index<'py>(
     compacts: bool,
     tell: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let updated = serve(py, None, &tell, |caller| {
+    let updated = serve(py, None, tell, |caller| {
         let mut figures = json!({});
         if add.is_some() || !delete.is_empty() {
             let add = add.as_ref().map(Titles::from);
@@ -256,7 +254,7 @@ pub(crate) fn update_index<'py>(
         }
         Ok(figures)
     })?;
-    json::to_python(py, &updated.map_err(|fault: clickvec::Error| error::raise(py, &fault))?)
+    json::to_python(py, &updated)
 }
 
 /// Reads every byte of an index on disk, and returns what is damaged.

@@ -9,7 +9,7 @@ use clickvec_tools::judge::{Config, Judging};
 use clickvec_tools::systems::Source;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::serve;
 use crate::{error, json};
@@ -38,16 +38,15 @@ pub(crate) fn judge<'py>(
         PyResult::Ok((form, file))
     };
     let write = write.into_iter().map(form).collect::<PyResult<Vec<_>>>()?;
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let judging = serve(py, None, &tell, |caller| {
+    let judging = serve(py, None, tell, |caller| {
         let against = Source::new(&against, &SYSTEMS)?;
         let (sheet, judged) = (sheet.as_deref(), &judged);
         Judging::new(Config { index: &index, against, queries: &queries, sheet, judged, write: &write }, &caller)
     })?;
-    let judging = judging.map_err(raise)?;
     if page && !judging.is_finished() {
         let page = judging.page().map_err(raise)?;
-        tell(&json!({"event": "page", "address": page.address(), "sheet": judging.sheet().to_string_lossy()}))?;
+        let event = json!({"event": "page", "address": page.address(), "sheet": judging.sheet().to_string_lossy()});
+        tell.call1((json::to_python(py, &event)?,))?;
         while !judging.is_finished() {
             py.detach(|| std::thread::sleep(POLL_INTERVAL));
             match py.check_signals() {

@@ -13,7 +13,7 @@ use clickvec_lab::table::{Event, Options, make};
 use clickvec_tables::{Error, ErrorKind};
 use clickvec_tools::{Watcher as _, inputs};
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::serve;
 use crate::{error, json, ranker};
@@ -29,8 +29,7 @@ pub(crate) fn simulate<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let mut overrides = Overrides::default();
     overrides.set("", serde_json::from_str(settings).map_err(|fault| error::told(py, &fault.to_string()))?);
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let simulated = serve(py, None, &tell, |caller| {
+    let simulated = serve(py, None, tell, |caller| {
         let defaults = SimulateConfig::default();
         let config = overrides.apply(defaults.clone())?;
         if titles.is_some() && config.titles != defaults.titles {
@@ -46,7 +45,7 @@ pub(crate) fn simulate<'py>(
         summary.shortfalls(&config).into_iter().for_each(|warning| caller.warn(warning));
         Ok(summary)
     })?;
-    let mut simulated = json::value(&simulated.map_err(|fault| error::raise(py, &fault))?);
+    let mut simulated = json::value(&simulated);
     simulated["simulation"] = json!(output.to_string_lossy());
     json::to_python(py, &simulated)
 }
@@ -72,8 +71,7 @@ pub(crate) fn table<'py>(
     let ((judged, topics, clicks, titles), (field, weighting)) = (files, texts);
     let weighting = weighting.map(|name| ranker::weighting(&name)).transpose()?;
     let data = Data { judged, topics, clicks, titles, field, weighting };
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let made = serve(py, None, &tell, |caller| {
+    let made = serve(py, None, tell, |caller| {
         let mut read = match &spec {
             Some(path) => spec::read(path)?,
             None => Spec::from_rankers(rankers.iter().map(|ranker| ranker.parse()).collect::<Result<_, _>>()?),
@@ -103,7 +101,7 @@ pub(crate) fn table<'py>(
         output.iter().try_for_each(|path| report.write(path))?;
         Ok(json::value(&report))
     })?;
-    json::to_python(py, &made.map_err(|fault: Error| error::raise(py, &fault))?)
+    json::to_python(py, &made)
 }
 
 /// What to warn of, if the event is something that is left out or lost.

@@ -11,7 +11,7 @@ use clickvec_tables::outputs::{self, Kind};
 use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::serve;
 use crate::{error, json};
@@ -29,8 +29,7 @@ pub(crate) fn prepare<'py>(
     let typed = typed(options)?;
     let config = typed.config(logs, output).map_err(|fault| error::raise(py, &fault))?;
     let naming = |setting: &str| setting.to_owned();
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let prepared = serve(py, None, &tell, |caller| {
+    let prepared = serve(py, None, tell, |caller| {
         if let Some(page) = &report {
             outputs::check([&config.output, page], config.inputs.iter())?;
             outputs::refuse_other(page, Kind::Page)?;
@@ -46,7 +45,6 @@ pub(crate) fn prepare<'py>(
         shown::warnings(&config, &prepared, &naming).into_iter().for_each(|warning| caller.warn(warning));
         Ok(prepared)
     })?;
-    let prepared = prepared.map_err(|fault| error::raise(py, &fault))?;
     let mut prepared = json::value(&prepared);
     prepared["output"] = json!(config.output.to_string_lossy());
     json::to_python(py, &prepared)

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clickvec::train::Weighting;
-use clickvec_eval::ranker::Candidates;
 use clickvec_eval::ranker::{self, FileKind, Neural, RankerSpec, Resources, Stage, System, SystemRanker, Values};
 use clickvec_eval::{CorpusFiles, read_corpus};
 use clickvec_lab::SYSTEMS;
@@ -13,7 +12,7 @@ use clickvec_tools::Watcher as _;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::bridge::{Caller, serve};
 use crate::model::Model;
@@ -32,24 +31,7 @@ pub(crate) struct Ranker {
 struct TrainedSystem {
     system: &'static System,
     values: Values,
-    ranker: Arc<Boxed>,
-}
-
-/// A system's ranker as a ranker.
-pub(crate) struct Boxed(pub(crate) Box<dyn SystemRanker>);
-
-impl ranker::Ranker for Boxed {
-    fn name(&self) -> &str {
-        self.0.name()
-    }
-
-    fn score(&self, query: &str, titles: &[&str]) -> Vec<f64> {
-        self.0.score(query, titles)
-    }
-
-    fn candidates<'a>(&'a self, titles: &'a [&'a str]) -> clickvec::Result<Box<dyn Candidates + 'a>> {
-        self.0.candidates(titles)
-    }
+    ranker: Arc<dyn SystemRanker>,
 }
 
 /// What scores as an object says: a ranker, a model, or a function of a query and a list of titles.
@@ -136,8 +118,7 @@ pub(crate) fn trained<'c>(caller: &'c Caller, system: &'static str) -> impl FnMu
 #[pyfunction]
 pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files, tell: &Bound<'_, PyAny>) -> PyResult<Ranker> {
     let weighting = files.weighting()?;
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let trained = serve(py, None, &tell, |caller| -> clickvec::Result<TrainedSystem> {
+    let trained = serve(py, None, tell, |caller| {
         let spec: RankerSpec = spec.parse()?;
         let system = System::named(&spec.name, &SYSTEMS)?;
         let values = system.values(&spec)?;
@@ -153,11 +134,10 @@ pub(crate) fn train_ranker(py: Python<'_>, spec: &str, files: Files, tell: &Boun
             &Resources { corpus: &read.corpus, files: &files.ranker_files(&spec) },
             &mut trained(&caller, system.name),
         )?;
-        Ok(TrainedSystem { system, values, ranker: Arc::new(Boxed(ranker)) })
+        Ok(TrainedSystem { system, values, ranker: Arc::from(ranker) })
     })?;
-    let trained = trained.map_err(|fault| error::raise(py, &fault))?;
-    let scorer = Scorer::Native(Arc::<Boxed>::clone(&trained.ranker));
-    Ok(Ranker { scorer, system: Some(trained) })
+    let ranker = Arc::clone(&trained.ranker);
+    Ok(Ranker { scorer: Scorer::Native(ranker), system: Some(trained) })
 }
 
 /// The ranker in a file: a model or a trained ranker.
@@ -202,6 +182,6 @@ impl Ranker {
         let Some(TrainedSystem { system, values, ranker }) = &self.system else {
             return Err(error::told(py, "expected a trained ranker to save, found a function or one from a file"));
         };
-        work::short(py, || system.save(&path, values, &*ranker.0))?.map_err(|fault| error::raise(py, &fault))
+        work::short(py, || system.save(&path, values, &**ranker))?.map_err(|fault| error::raise(py, &fault))
     }
 }

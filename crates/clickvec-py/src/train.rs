@@ -12,8 +12,6 @@ use clickvec_tables::ErrorKind;
 use clickvec_tables::table::MemoryTable;
 use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use serde_json::Value;
 
 use crate::bridge::{Caller, TOLD_EVERY, serve};
 use crate::model::Model;
@@ -95,11 +93,6 @@ pub(crate) fn train(
     };
     let names = rows.as_ref().map(|rows| rows.names.clone());
     let teachers = teachers.iter().map(vectors).collect::<PyResult<Vec<_>>>()?;
-    let tell = |event: &Value| -> PyResult<()> {
-        let event = json::to_python(py, event)?;
-        debug_assert!(event.is_instance_of::<PyDict>());
-        tell.call1((event,)).map(drop)
-    };
     let run = Run {
         config,
         file,
@@ -114,11 +107,8 @@ pub(crate) fn train(
         resume,
         scratch,
     };
-    match serve(py, rows, &tell, move |caller| run.work(&caller))? {
-        Ok(Some(model)) => Ok(Model::new(model)),
-        Ok(None) => Err(error::told(py, "interrupted")),
-        Err(error) => Err(error::raise(py, &error)),
-    }
+    let trained = serve(py, rows, &tell, move |caller| run.work(&caller))?;
+    trained.map(Model::new).ok_or_else(|| error::told(py, "interrupted"))
 }
 
 /// A teacher's vectors as the work takes them.

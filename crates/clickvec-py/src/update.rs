@@ -8,7 +8,6 @@ use clickvec_eval::update::{Progress, UpdateConfig};
 use clickvec_tools::Watcher as _;
 use clickvec_tools::update::Learning;
 use pyo3::prelude::*;
-use serde_json::Value;
 
 use crate::bridge::serve;
 use crate::{error, json};
@@ -30,8 +29,7 @@ pub(crate) fn update<'py>(
     let mut overrides = Overrides::default();
     overrides.set("", serde_json::from_str(settings).map_err(|fault| error::told(py, &fault.to_string()))?);
     let settings = overrides.apply(UpdateConfig::default()).map_err(|fault| error::raise(py, &fault))?;
-    let tell = |event: &Value| tell.call1((json::to_python(py, event)?,)).map(drop);
-    let learnt = serve(py, None, &tell, |caller| {
+    let learnt = serve(py, None, tell, |caller| {
         let learning = Learning {
             target: &target,
             clicks: &clicks,
@@ -54,5 +52,5 @@ pub(crate) fn update<'py>(
             &caller,
         )
     })?;
-    json::to_python(py, &json::value(&learnt.map_err(|fault| error::raise(py, &fault))?))
+    json::to_python(py, &json::value(&learnt))
 }
