@@ -3,7 +3,6 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,14 +14,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, H
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use clickvec_tables::{Error, ErrorKind};
-use hyper::server::conn::http1;
-use hyper_util::rt::TokioIo;
-use hyper_util::service::TowerToHyperService;
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use crate::clock;
 use crate::error::{Result, no_threads};
@@ -31,8 +26,6 @@ use crate::routes::PAGE_POLICY;
 
 /// How long an answer may take after the page is to end.
 const TO_FINISH: Duration = Duration::from_secs(1);
-/// When the system has no more files for connections, it is asked again after this time.
-const NO_FILES: Duration = Duration::from_millis(50);
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
@@ -156,31 +149,14 @@ async fn with_headers(mut response: Response) -> Response {
 }
 
 /// Takes connections until the page is to end. What is being answered then has a moment left.
-async fn accept(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) {
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => drop(connections.spawn(serve(stream, router.clone(), stop.clone()))),
-                Err(_) => tokio::time::sleep(NO_FILES).await,
-            },
-            _ = stop.changed() => break,
-        }
-    }
-    let all = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(TO_FINISH, all).await;
-}
-
-/// Answers the requests of one connection.
-async fn serve(stream: TcpStream, router: Router, mut stop: watch::Receiver<bool>) {
-    let service = TowerToHyperService::new(router);
-    let mut connection = pin!(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-    // What the browser did wrong is its own affair.
+async fn accept(listener: TcpListener, router: Router, stop: watch::Receiver<bool>) {
+    let stopped = |mut stop: watch::Receiver<bool>| async move { drop(stop.changed().await) };
+    let late = async {
+        stopped(stop.clone()).await;
+        tokio::time::sleep(TO_FINISH).await;
+    };
     tokio::select! {
-        _ = connection.as_mut() => {}
-        _ = stop.changed() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
-        }
+        _ = axum::serve(listener, router).with_graceful_shutdown(stopped(stop.clone())) => {}
+        () = late => {}
     }
 }
