@@ -2,13 +2,13 @@
 //! z = σ(W_z l + W_recz y⁻ + b_z), r = σ(W_r l + W_recr y⁻ + b_r), ỹ = tanh(W_h l + W_rech (r∘y⁻) + b_h) and
 //! y = (1 − z)∘y⁻ + z∘ỹ, where y⁻ = y(t − 1).
 
-use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::input::{Input, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::rnn::NEGLIGIBLE;
 use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block_with_rows,
-    reduce_blocks,
+    BlockScratch, Bptt, Description, Direction, Encoder, Gradients, Reading, Tensor, TensorKind, Trace,
+    for_each_block_with_rows,
 };
 use crate::fields::{Field, fields};
 use crate::math::Buffer;
@@ -278,9 +278,7 @@ impl Encoder for Gru {
             self.forward_block(recurrent, block, &projected[0], keep_inputs, gates, states);
         });
         place_embeddings(batch, h, &mut trace.embeddings, |b, slot| {
-            let block = &batch.blocks[b];
-            let row = block.row(slot, block.length(slot) - 1);
-            &blocks[b].activation[row * h..][..h]
+            batch.blocks[b].last(&blocks[b].activation, slot, h)
         });
     }
 
@@ -302,16 +300,7 @@ impl Encoder for Gru {
                 self.backward_block(recurrent, block, states, grad, bptt, scratch, gates);
             },
         );
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
-        *table_squares = gather_gradient(
-            batch,
-            &batch.occurrences,
-            gates,
-            &mut out[INPUT],
-            &mut scratch.squares,
-            scratch.chain.as_mut(),
-        );
-        bias_gradient(batch, out);
+        *table_squares = scratch.sum_layer(batch, &self.tensors, Direction::Forward, gates, out);
     }
 }
 

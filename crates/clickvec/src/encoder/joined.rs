@@ -139,10 +139,10 @@ impl Encoder for Joined {
         lengths.clear();
         lengths.resize(batch.texts() * count, 0.0);
         for (i, states) in lstms.iter().enumerate() {
-            for (block, states) in batch.blocks.iter().zip(&states.blocks) {
+            for (number, block) in batch.blocks.iter().enumerate() {
                 for (slot, &text) in block.texts.iter().enumerate() {
                     let part = &mut vectors[text as usize * all + i * h..][..h];
-                    part.copy_from_slice(states.last(block, slot, h));
+                    part.copy_from_slice(block.last(states.activations(number), slot, h));
                     if self.scaled {
                         lengths[text as usize * count + i] = normalize(part);
                     }

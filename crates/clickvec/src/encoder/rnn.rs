@@ -1,11 +1,10 @@
 //! The RNN of Palangi et al. 2015, eq. (1): y(t) = tanh(W l(t) + W_rec y(t − 1) + b).
 
-use super::input::{Input, bias_gradient, gather_gradient, place_embeddings, split_by_block};
+use super::input::{Input, place_embeddings, split_by_block};
 use super::kind::{EncoderKind, UNITS, layer_parameters};
 use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
-    BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
-    reduce_blocks,
+    BlockScratch, Bptt, Description, Direction, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
 };
 use crate::fields::{Field, fields};
 use crate::math::Buffer;
@@ -224,9 +223,7 @@ impl Encoder for Rnn {
             self.forward_block(recurrent, block, &projected[0], trace.keep_inputs, states);
         });
         place_embeddings(batch, h, &mut trace.embeddings, |b, slot| {
-            let block = &batch.blocks[b];
-            let row = block.row(slot, block.length(slot) - 1);
-            &blocks[b].activation[row * h..][..h]
+            batch.blocks[b].last(&blocks[b].activation, slot, h)
         });
     }
 
@@ -238,24 +235,17 @@ impl Encoder for Rnn {
         scratch.shape_blocks(batch.blocks.len());
         scratch.transposed.resize_with(1, Buffer::default);
         self.tensors[RECURRENT].value.transpose_into(&mut scratch.transposed[0]);
-        scratch.rows.resize(batch.rows() * h);
+        let mut rows = std::mem::take(&mut scratch.rows);
+        rows.resize(batch.rows() * h);
         let recurrent = Right::from((&scratch.transposed[0], h));
-        let rows = split_by_block(batch, h, &mut scratch.rows);
-        (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), rows)
+        let parts = split_by_block(batch, h, &mut rows);
+        (batch.blocks.par_iter(), states.blocks.par_iter(), scratch.blocks.par_iter_mut(), parts)
             .into_par_iter()
             .for_each(|(block, states, scratch, errors)| {
                 scratch.begin(&self.tensors);
                 self.backward_block(recurrent, block, &states.activation, grad, bptt, scratch, errors);
             });
-        reduce_blocks(&scratch.blocks[..batch.blocks.len()], &self.tensors, out, scratch.chain.as_mut());
-        *table_squares = gather_gradient(
-            batch,
-            &batch.occurrences,
-            &scratch.rows,
-            &mut out[INPUT],
-            &mut scratch.squares,
-            scratch.chain.as_mut(),
-        );
-        bias_gradient(batch, out);
+        *table_squares = scratch.sum_layer(batch, &self.tensors, Direction::Forward, &rows, out);
+        scratch.rows = rows;
     }
 }

@@ -215,7 +215,7 @@ impl Encoder for Stacked {
         }
         let h = self.dimension();
         let Some(last) = layers.last() else { unreachable!("a layer") };
-        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| last.blocks[b].last(&batch.blocks[b], slot, h));
+        place_embeddings(batch, h, &mut trace.embeddings, |b, slot| batch.blocks[b].last(last.activations(b), slot, h));
     }
 
     fn backward(&self, batch: &Batch, trace: &mut Trace, grad: &[f32], bptt: Bptt, gradients: &mut Gradients) {

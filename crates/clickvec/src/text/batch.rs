@@ -75,6 +75,12 @@ impl Block {
     pub(crate) fn row(&self, position: usize, t: usize) -> usize {
         self.start[t] as usize + position
     }
+
+    /// Returns the row of the text at `position` after its last word, of `rows` [packed rows, W].
+    pub(crate) fn last<'r>(&self, rows: &'r [f32], position: usize, width: usize) -> &'r [f32] {
+        let row = self.row(position, self.length(position) - 1);
+        &rows[row * width..][..width]
+    }
 }
 
 /// Texts prepared for an encoder. The buffers are reused each time it is filled.

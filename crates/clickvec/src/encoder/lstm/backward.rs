@@ -10,9 +10,9 @@ use errors::{all_errors, inner_errors, output_errors};
 use weights::weight_gradients;
 
 use super::states::{LstmBlockStates, LstmStates};
-use super::{Direction, INPUT, LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
-use crate::encoder::input::{bias_gradient, gather_gradient, split_by_block};
-use crate::encoder::{BlockScratch, Bptt, Scratch, Signals, reduce_blocks};
+use super::{LstmConfig, PEEPHOLE, Peephole, RECURRENT, Tensor};
+use crate::encoder::input::split_by_block;
+use crate::encoder::{BlockScratch, Bptt, Scratch, Signals};
 use crate::math::activation::tanh;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::add;
@@ -58,25 +58,7 @@ pub(in super::super) fn backward(
     gradients: &mut [Matrix],
 ) -> f64 {
     gate_errors(config, tensors, batch, trace, grad, bptt, scratch);
-    reduce_blocks(&scratch.blocks[..batch.blocks.len()], tensors, gradients, scratch.chain.as_mut());
-
-    let occurrences = match trace.direction {
-        Direction::Forward => &batch.occurrences,
-        Direction::Backward => {
-            batch.occurrences_reversed(&mut scratch.occurrences);
-            &scratch.occurrences
-        }
-    };
-    let squares = gather_gradient(
-        batch,
-        occurrences,
-        &trace.gates,
-        &mut gradients[INPUT],
-        &mut scratch.squares,
-        scratch.chain.as_mut(),
-    );
-    bias_gradient(batch, gradients);
-    squares
+    scratch.sum_layer(batch, tensors, trace.direction, &trace.gates, gradients)
 }
 
 /// Replaces the gates of `trace` by their errors, and leaves each block's share of the gradients of recurrent and peephole

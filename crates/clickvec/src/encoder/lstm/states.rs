@@ -3,7 +3,6 @@
 use super::{Direction, LstmConfig};
 use crate::encoder::trace::{Quantity, Slot, Stage, State, States, row};
 use crate::math::Buffer;
-use crate::text::batch::Block;
 use std::borrow::Cow;
 
 /// The states of one LSTM over a batch.
@@ -17,7 +16,7 @@ pub(in super::super) struct LstmStates {
     /// ∂L/∂(input of each gate).
     pub(super) gates: Buffer,
     /// One for each block.
-    pub(in super::super) blocks: Vec<LstmBlockStates>,
+    pub(super) blocks: Vec<LstmBlockStates>,
 }
 
 /// The states of one LSTM over a block; rows are the block's packed rows.
@@ -29,14 +28,6 @@ pub(in super::super) struct LstmBlockStates {
     pub(super) activation: Buffer,
     /// The inputs of the gates' activations, [rows, G·H]; empty unless requested.
     pub(super) inputs: Buffer,
-}
-
-impl LstmBlockStates {
-    /// Returns y(T) of the text at `slot`.
-    pub(in super::super) fn last(&self, block: &Block, slot: usize, cells: usize) -> &[f32] {
-        let row = block.row(slot, block.length(slot) - 1);
-        &self.activation[row * cells..][..cells]
-    }
 }
 
 impl LstmStates {
