@@ -9,6 +9,7 @@ use clickvec::internals::text::words;
 use clickvec::model::Model;
 use clickvec::tables::{TITLE, Title};
 use clickvec_tables::shown;
+use serde::Serialize;
 
 use crate::encode::{Sink, TitleEncoder, is_zero};
 use crate::error::{Error, ErrorKind, Result, too_many};
@@ -33,13 +34,9 @@ pub struct IndexBuilder {
 }
 
 /// The figures of an index that was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct BuiltIndex {
-    /// A fingerprint of everything in it. Indexes with equal fingerprints answer alike.
-    pub fingerprint: String,
-    /// The fingerprint of the model.
-    pub model: String,
     /// The number of titles.
     pub titles: u64,
     /// The number of titles without a vector, because the model knows none of their words. Words find them.
@@ -48,6 +45,10 @@ pub struct BuiltIndex {
     pub without_words: u64,
     /// The size of a vector.
     pub dimension: usize,
+    /// The fingerprint of the model.
+    pub model: String,
+    /// A fingerprint of everything in it. Indexes with equal fingerprints answer alike.
+    pub fingerprint: String,
 }
 
 impl IndexBuilder {

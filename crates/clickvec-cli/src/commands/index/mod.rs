@@ -109,12 +109,8 @@ fn shard(text: &str) -> Result<(u64, u64), &'static str> {
 struct Report<'a> {
     #[serde(serialize_with = "console::json_path")]
     index: &'a Path,
-    titles: u64,
-    without_vector: u64,
-    without_words: u64,
-    dimension: usize,
-    model: &'a str,
-    fingerprint: &'a str,
+    #[serde(flatten)]
+    built: &'a BuiltIndex,
 }
 
 impl Args {
@@ -155,15 +151,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
         _ => join::join(&args)?,
     };
     if args.json {
-        let report = Report {
-            index: &args.output,
-            titles: built.titles,
-            without_vector: built.without_vector,
-            without_words: built.without_words,
-            dimension: built.dimension,
-            model: &built.model,
-            fingerprint: &built.fingerprint,
-        };
+        let report = Report { index: &args.output, built: &built };
         console::json_lines([report])?;
     } else {
         let titles = console::counted(built.titles, "title");
