@@ -183,7 +183,7 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     if args.json {
         console::json_lines([&report.json()])?;
     } else if !report.set.systems.is_empty() {
-        console::print(report.text(&test, args.measures.is_empty()))?;
+        console::print(report.text(args.measures.is_empty()))?;
     }
     let holds = gate::holds(&requirements, &test.metrics, &report.set.tests)?;
     Ok(if test.is_mostly_there && report.set.left_out.is_empty() && holds { Answer::Done } else { Answer::No })

@@ -1,7 +1,7 @@
 //! The report of an evaluation: as JSON, as text, and query by query.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clickvec_eval::ranker::{Parameter, Stage, System};
 use clickvec_eval::{
@@ -20,20 +20,16 @@ const LISTED_SYSTEMS: usize = 8;
 const SHOWN_METRICS: usize = 6;
 
 /// The contents of the report.
-pub(super) struct Report {
-    queries: usize,
-    /// The collection that systems search.
-    collection: Option<CollectionFacts>,
+pub(super) struct Report<'t> {
+    test: &'t Test,
     /// How much of the test set is also in the click log, if there is one.
     overlap: Option<Overlap>,
-    /// How far other judges agree with the first one.
-    agreements: Vec<(PathBuf, Agreement)>,
-    metrics: Vec<Metric>,
     /// The figures of each system, and the tests between them.
     pub(super) set: EvaluationSet,
 }
 
-#[derive(Clone, Serialize)]
+/// The collection that systems search.
+#[derive(Serialize)]
 struct CollectionFacts {
     titles: usize,
     depth: usize,
@@ -89,23 +85,10 @@ pub(crate) fn rankers(systems: &[&System]) -> String {
     text
 }
 
-impl Report {
+impl<'t> Report<'t> {
     /// Creates a report.
-    pub(super) fn new(test: &Test, overlap: Option<Overlap>, set: EvaluationSet) -> Report {
-        let collection = test.searched().map(|set| CollectionFacts {
-            titles: set.titles.len(),
-            depth: test.depth,
-            judged: set.judged,
-            judged_not_in_titles: set.missing.count,
-        });
-        Report {
-            queries: test.task().len(),
-            collection,
-            overlap,
-            agreements: test.agreements.clone(),
-            metrics: test.metrics.clone(),
-            set,
-        }
+    pub(super) fn new(test: &'t Test, overlap: Option<Overlap>, set: EvaluationSet) -> Report<'t> {
+        Report { test, overlap, set }
     }
 
     fn queries_without_relevant(&self) -> usize {
@@ -114,18 +97,24 @@ impl Report {
 
     /// Returns the report for other programs.
     pub(super) fn json(&self) -> Json<'_> {
+        let (test, searched) = (self.test, self.test.searched());
         let systems = self.set.systems.iter().map(|system| SystemJson {
             name: &system.name,
             mean: &system.mean,
-            queries_without_titles: self.collection.as_ref().map(|_| system.queries_without_titles),
+            queries_without_titles: searched.map(|_| system.queries_without_titles),
         });
         Json {
-            queries: self.queries,
+            queries: test.task().len(),
             queries_without_relevant: self.queries_without_relevant(),
-            collection: self.collection.clone(),
+            collection: searched.map(|set| CollectionFacts {
+                titles: set.titles.len(),
+                depth: test.depth,
+                judged: set.judged,
+                judged_not_in_titles: set.missing.count,
+            }),
             overlap: self.overlap.as_ref(),
-            agreements: self.agreements.iter().map(|(file, of)| AgreementJson { file, agreement: *of }).collect(),
-            metrics: &self.metrics,
+            agreements: test.agreements.iter().map(|(file, of)| AgreementJson { file, agreement: *of }).collect(),
+            metrics: &test.metrics,
             systems: systems.collect(),
             left_out: &self.set.left_out,
             tests: &self.set.tests,
@@ -133,10 +122,10 @@ impl Report {
     }
 
     /// Returns the report for people. Default metrics are cut to the width of a terminal.
-    pub(super) fn text(&self, test: &Test, default_metrics: bool) -> String {
+    pub(super) fn text(&self, default_metrics: bool) -> String {
         let EvaluationSet { systems, tests, .. } = &self.set;
-        let shown = if default_metrics { SHOWN_METRICS } else { self.metrics.len() };
-        let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown).to_text(), self.about(test));
+        let shown = if default_metrics { SHOWN_METRICS } else { self.test.metrics.len() };
+        let mut text = format!("{}\n\n{}", systems_table(systems, tests, shown).to_text(), self.about());
         let without_relevant = self.queries_without_relevant() as u64;
         if without_relevant > 0 {
             let queries = console::counted(without_relevant, "query");
@@ -148,7 +137,7 @@ impl Report {
             let queries = console::counted(system.queries_without_titles as u64, "query");
             let _ = writeln!(text, "{}: found nothing for {queries}", console::printable(&system.name));
         }
-        for (path, agreement) in &self.agreements {
+        for (path, agreement) in &self.test.agreements {
             let _ = writeln!(text, "{}: {agreement}", console::path(path));
         }
         if systems.len() < 2 {
@@ -172,8 +161,9 @@ impl Report {
     }
 
     /// Returns what the figures are about.
-    fn about(&self, test: &Test) -> String {
-        let queries = console::counted(self.queries as u64, "query");
+    fn about(&self) -> String {
+        let test = self.test;
+        let queries = console::counted(test.task().len() as u64, "query");
         let ties = match test.options.ties {
             Ties::Expected => "mean over the orders of ties",
             Ties::Trec => "ties by id, descending",
@@ -182,17 +172,17 @@ impl Report {
             Gain::Exponential => "gain 2^grade − 1",
             Gain::Linear => "gain = grade",
         };
-        let Some(CollectionFacts { titles, depth, .. }) = &self.collection else {
+        let Some(set) = test.searched() else {
             return format!("{queries}; {gain}; {ties}\n");
         };
-        let titles = console::counted(*titles as u64, "title");
-        let depth = console::count(*depth as u64);
+        let titles = console::counted(set.titles.len() as u64, "title");
+        let depth = console::count(test.depth as u64);
         let mut text = format!("{queries}, each searched in all {titles} to a depth of {depth}; {gain}; {ties}\n");
         text.push_str("titles without a judgment count as not relevant");
-        if self.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
+        if test.metrics.iter().any(|metric| matches!(metric, Metric::CondensedNdcg(_) | Metric::Bpref)) {
             text.push_str("; NDCG' and bpref leave them out");
         }
-        if self.metrics.iter().any(|metric| matches!(metric, Metric::Judged(_))) {
+        if test.metrics.iter().any(|metric| matches!(metric, Metric::Judged(_))) {
             text.push_str("\njudged@k is the share of the first k titles that has a judgment");
         }
         text.push('\n');
