@@ -20,6 +20,7 @@ use clickvec_tables::{Error, ErrorKind, Result, files};
 use serde::{Serialize, Serializer};
 
 use self::facts::Facts;
+pub use self::next::shell;
 use self::table::Table;
 use crate::Watcher;
 

@@ -212,7 +212,7 @@ fn quoted(path: &Path) -> String {
 }
 
 /// Returns a word as a shell takes it.
-fn shell(word: &str) -> String {
+pub fn shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:@%+=".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

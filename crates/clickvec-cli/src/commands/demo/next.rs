@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clickvec_lab::demo::{INDEX, LOG, MODEL, Next, Report};
+use clickvec_tools::inspect::shell;
 
 /// Returns the commands for a report whose log and models are in `folder`, or are gone.
 pub(super) fn next(folder: Option<&Path>, report: &Report) -> Next {
@@ -24,9 +25,9 @@ pub(super) fn next(folder: Option<&Path>, report: &Report) -> Next {
 
 /// Returns what to do with the log and the models in a folder.
 fn in_folder(folder: &Path, report: &Report) -> [(&'static str, String); 3] {
-    let path = |name: &str| quoted(&folder.join(name).to_string_lossy());
-    let in_log = |name: &str| quoted(&folder.join(LOG).join(name).to_string_lossy());
-    let query = quoted(report.first_query().unwrap_or("pizza recipe"));
+    let path = |name: &str| shell(&folder.join(name).to_string_lossy());
+    let in_log = |name: &str| shell(&folder.join(LOG).join(name).to_string_lossy());
+    let query = shell(report.first_query().unwrap_or("pizza recipe"));
     [
         ("search", format!("search {} {query}", path(INDEX))),
         ("judge", format!("evaluate bm25 {} --judged {}", path(MODEL), in_log("judged.tsv"))),
@@ -46,18 +47,9 @@ fn in_folder(folder: &Path, report: &Report) -> [(&'static str, String); 3] {
 fn program() -> String {
     let typed = crate::program::typed();
     match Path::new(&typed).parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => quoted(&typed.to_string_lossy()),
+        Some(folder) if !folder.as_os_str().is_empty() => shell(&typed.to_string_lossy()),
         _ => "clickvec".to_owned(),
     }
-}
-
-/// Returns an argument, quoted for a shell.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]
@@ -67,6 +59,6 @@ mod tests {
     #[test]
     fn a_shell_reads_a_path_as_it_is() {
         let cases = [("kept/log.tsv", "kept/log.tsv"), ("my demo", "'my demo'"), ("it's", "'it'\\''s'"), ("", "''")];
-        assert!(cases.iter().all(|(text, expected)| quoted(text) == *expected));
+        assert!(cases.iter().all(|(text, expected)| shell(text) == *expected));
     }
 }
