@@ -21,18 +21,15 @@ const TOGETHER: usize = 2048;
 const MOST: usize = 8;
 
 /// The weights in training.
-pub(super) enum Learner {
-    /// One encoder for each tower.
-    Single(Box<Towers>),
-    /// Several encoders for each tower.
-    Members(Members),
-}
-
-/// The towers of all members.
-pub(super) struct Members {
+pub(super) struct Learner {
+    /// The towers of each member, or of the one encoder that has no members.
     members: Vec<Towers>,
-    at_a_time: usize,
-    /// The ranks that they are divided among, if there are several.
+    /// Whether the names of a member's tensors begin with its prefix.
+    has_prefixes: bool,
+    /// The number of minibatches to hand over at a time. With more than one, members need not wait for each other after each of
+    /// them.
+    pub(super) at_a_time: usize,
+    /// The ranks that the members are divided among, if there are several.
     teams: Option<Teams>,
 }
 
@@ -42,7 +39,8 @@ impl Learner {
         let (config, optimizer) = (&stage.config, stage.optimizer());
         let team = |member: usize| teams.filter(|teams| teams.learns(member)).map(|teams| teams.team(member));
         let Some(encoder) = config.encoder.member() else {
-            return Learner::Single(Box::new(Towers::new(config.clone(), &optimizer, towers, team(0))));
+            let members = vec![Towers::new(config.clone(), &optimizer, towers, team(0))];
+            return Learner { members, has_prefixes: false, at_a_time: 1, teams: None };
         };
         let count = config.encoder.members();
         let part = |tower: &dyn Encoder, member: usize| {
@@ -60,55 +58,19 @@ impl Learner {
             Towers::new(config, &optimizer, towers, team(member))
         };
         let at_a_time = (TOGETHER / config.batch_size).clamp(1, MOST);
-        Learner::Members(Members { members: (0..count).map(member).collect(), at_a_time, teams: teams.cloned() })
-    }
-
-    fn members(&self) -> &[Towers] {
-        match self {
-            Learner::Single(towers) => std::slice::from_ref(towers),
-            Learner::Members(Members { members, .. }) => members,
-        }
+        Learner { members: (0..count).map(member).collect(), has_prefixes: true, at_a_time, teams: teams.cloned() }
     }
 
     /// Returns the number of updates so far.
     pub(super) fn updates(&self) -> u64 {
-        let own = match self {
-            Learner::Single(_) => None,
-            Learner::Members(members) => (0..members.members.len()).find(|&member| members.learns(member)),
-        };
-        self.members()[own.unwrap_or(0)].updates()
-    }
-
-    /// Brings members that other ranks have learnt up to date, here and on all other ranks, or only on the first.
-    pub(super) fn gather(&mut self, everywhere: bool) -> Result<()> {
-        match self {
-            Learner::Single(_) => Ok(()),
-            Learner::Members(members) => members.gather(everywhere),
-        }
-    }
-
-    /// Returns the number of minibatches to hand over at a time. With more than one, members need not wait for each other after
-    /// each of them.
-    pub(super) fn at_a_time(&self) -> usize {
-        match self {
-            Learner::Single(_) => 1,
-            Learner::Members(members) => members.at_a_time,
-        }
-    }
-
-    /// Makes an update from each minibatch in turn, and returns their losses; of several members their mean. If a loss or a
-    /// gradient is not finite, there is no loss from there on, and the weights are of no use any more.
-    pub(super) fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
-        match self {
-            Learner::Single(towers) => towers.steps(minibatches),
-            Learner::Members(members) => members.steps(minibatches),
-        }
+        let own = (0..self.members.len()).find(|&member| self.learns(member));
+        self.members[own.unwrap_or(0)].updates()
     }
 
     /// Returns a copy of the current parameters of each tower.
     pub(super) fn snapshot(&self) -> Vec<Vec<Tensor>> {
         let mut towers: Vec<Vec<Tensor>> = Vec::new();
-        for member in self.members() {
+        for member in &self.members {
             let snapshot = member.snapshot();
             towers.resize_with(snapshot.len(), Vec::new);
             towers.iter_mut().zip(snapshot).for_each(|(tower, tensors)| tower.extend(tensors));
@@ -116,25 +78,9 @@ impl Learner {
         towers
     }
 
-    /// Returns everything that the next updates depend on, for each tower. A checkpoint stores this.
-    pub(super) fn states(&self) -> Vec<TowerState<'_>> {
-        match self {
-            Learner::Single(towers) => towers.states(),
-            Learner::Members(members) => members.states(),
-        }
-    }
-
-    /// Continues from the states that [`Learner::states`] returned after `updates` updates.
-    pub(super) fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) {
-        match self {
-            Learner::Single(towers) => towers.restore(updates, states),
-            Learner::Members(members) => members.restore(updates, states),
-        }
-    }
-}
-
-impl Members {
-    fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
+    /// Makes an update from each minibatch in turn, and returns their losses; of several members their mean. If a loss or a
+    /// gradient is not finite, there is no loss from there on, and the weights are of no use any more.
+    pub(super) fn steps(&mut self, minibatches: &[Minibatch]) -> Result<Vec<LossSum>> {
         let count = self.members.len();
         let mut losses: Vec<Result<Vec<LossSum>>> = (0..count).map(|_| Ok(Vec::new())).collect();
         let learns: Vec<bool> = (0..count).map(|member| self.learns(member)).collect();
@@ -183,7 +129,8 @@ impl Members {
         Ok(())
     }
 
-    fn gather(&mut self, everywhere: bool) -> Result<()> {
+    /// Brings members that other ranks have learnt up to date, here and on all other ranks, or only on the first.
+    pub(super) fn gather(&mut self, everywhere: bool) -> Result<()> {
         let Some(teams) = &self.teams else { return Ok(()) };
         for (number, member) in self.members.iter_mut().enumerate() {
             // From the first rank that has learnt it to the others, one after the other.
@@ -206,7 +153,11 @@ impl Members {
         Ok(())
     }
 
-    fn states(&self) -> Vec<TowerState<'_>> {
+    /// Returns everything that the next updates depend on, for each tower. A checkpoint stores this.
+    pub(super) fn states(&self) -> Vec<TowerState<'_>> {
+        if !self.has_prefixes {
+            return self.members[0].states();
+        }
         let mut towers: Vec<(Vec<Tensor>, Vec<OptimizerState<'_>>)> = Vec::new();
         for (number, member) in self.members.iter().enumerate() {
             let states = member.states();
@@ -226,7 +177,8 @@ impl Members {
         towers.into_iter().map(state).collect()
     }
 
-    fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) {
+    /// Continues from the states that [`Learner::states`] returned after `updates` updates.
+    pub(super) fn restore(&mut self, updates: u64, states: Vec<TowerState<'static>>) {
         let count = self.members.len();
         let mut parts: Vec<Vec<TowerState<'static>>> = (0..count).map(|_| Vec::new()).collect();
         for state in states {

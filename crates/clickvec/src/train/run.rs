@@ -207,7 +207,7 @@ impl<'a, 'v> Run<'a, 'v> {
         let epoch = self.progress.epoch - before;
         let checkpoint_every = self.output.and_then(|output| output.checkpoint_every).filter(|&every| every > 0);
         let updates = self.learner.updates() - self.progress.minibatch;
-        let at_a_time = self.learner.at_a_time() as u64;
+        let at_a_time = self.learner.at_a_time as u64;
         // Checkpoints are written between groups, so one ends wherever a checkpoint is due.
         let group = |first: u64| {
             let due = checkpoint_every.map_or(u64::MAX, |every| every - (updates + first) % every);
