@@ -11,7 +11,7 @@ pub use self::margin::Margins;
 pub use self::nce::EvenlyDrawn;
 
 use self::divergence::Divergence;
-use self::nce::Contrast;
+use self::nce::{Contrast, cut};
 use crate::math::Buffer;
 use crate::math::activation::exp_slice;
 use crate::math::gemm::{Left, gemm};
@@ -63,8 +63,7 @@ pub enum NegativeRows {
 }
 
 /// A list of titles for each pair.
-#[derive(Debug, Clone, Default)]
-pub struct TitleLists(pub(crate) Lists<u32>);
+pub type TitleLists = Lists<u32>;
 
 /// The result of [`Loss::compute`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -105,26 +104,6 @@ impl Default for NegativeRows {
     }
 }
 
-impl TitleLists {
-    /// Removes all lists.
-    pub fn clear(&mut self) {
-        self.0.start.clear();
-        self.0.start.push(0);
-        self.0.items.clear();
-    }
-
-    /// Adds the next pair's list.
-    pub fn push(&mut self, titles: impl IntoIterator<Item = u32>) {
-        self.0.items.extend(titles);
-        self.0.start.push(self.0.items.len() as u32);
-    }
-
-    /// Returns the list of a pair.
-    pub fn get(&self, pair: usize) -> &[u32] {
-        self.0.get(pair)
-    }
-}
-
 impl Loss {
     /// Computes the loss of `pairs` over embeddings of `dimension` numbers, and stores its gradients.
     pub fn compute(&mut self, gamma: f32, queries: &[f32], titles: &[f32], dimension: usize, pairs: &Pairs) -> LossSum {
@@ -135,13 +114,13 @@ impl Loss {
         self.title_gradient.clear();
         self.title_gradient.resize(titles.len(), 0.0);
         match (&pairs.negatives, &pairs.noise) {
-            (NegativeRows::Listed(lists), None) => self.listed(gamma, dimension, pairs, &lists.0),
-            (NegativeRows::AllBut(lists), None) => self.all_but(gamma, dimension, pairs, &lists.0),
+            (NegativeRows::Listed(lists), None) => self.listed(gamma, dimension, pairs, lists),
+            (NegativeRows::AllBut(lists), None) => self.all_but(gamma, dimension, pairs, lists),
             (NegativeRows::Listed(lists), Some(noise)) => {
-                self.contrast_listed(gamma, dimension, pairs, noise, &lists.0);
+                self.contrast_listed(gamma, dimension, pairs, noise, lists);
             }
             (NegativeRows::AllBut(lists), Some(noise)) => {
-                self.contrast_all_but(gamma, dimension, pairs, noise, &lists.0);
+                self.contrast_all_but(gamma, dimension, pairs, noise, lists);
             }
         }
         let (query_gradient, title_gradient) = (&mut self.query_gradient, &mut self.title_gradient);
@@ -168,17 +147,9 @@ impl Loss {
         self.clear_sums(pairs.positive.len(), lists.items.len());
         let (queries, titles) = (&self.queries.vectors, &self.titles.vectors);
         let of = |title: u32| &titles[title as usize * dimension..][..dimension];
-        // The lists have different lengths, so d_cosine is cut by hand.
-        let mut parts = Vec::with_capacity(pairs.positive.len().div_ceil(CHUNK));
-        let mut rest = &mut self.d_cosine[..];
-        for first in (0..pairs.positive.len()).step_by(CHUNK) {
-            let last = (first + CHUNK).min(pairs.positive.len());
-            let (part, after) = rest.split_at_mut((lists.start[last] - lists.start[first]) as usize);
-            parts.push(part);
-            rest = after;
-        }
+        let run = |r: usize| lists.start[r] as usize..lists.start[r + 1] as usize;
         (
-            parts,
+            cut(&mut self.d_cosine, pairs.positive.len(), &run),
             self.sums.par_chunks_mut(CHUNK),
             self.d_positive.par_chunks_mut(CHUNK),
             self.query_gradient.par_chunks_mut(CHUNK * dimension),

@@ -33,7 +33,7 @@ impl Margins {
     /// loss.
     pub(super) fn compute(&self, weight: f32, cosines: &[f32], pair: usize, gradient: &mut Vec<f32>) -> f64 {
         let titles = self.titles.get(pair);
-        let first = self.titles.0.start[pair] as usize;
+        let first = self.titles.start[pair] as usize;
         let n = titles.len() as f32;
         gradient.clear();
         let scores = &self.scores[first..first + titles.len()];

@@ -162,7 +162,11 @@ impl Loss {
 }
 
 /// Cuts the runs of all pairs, which have different lengths, into those of each task.
-fn cut<'a>(mut rest: &'a mut [f32], pairs: usize, run: &impl Fn(usize) -> Range<usize>) -> Vec<&'a mut [f32]> {
+pub(super) fn cut<'a>(
+    mut rest: &'a mut [f32],
+    pairs: usize,
+    run: &impl Fn(usize) -> Range<usize>,
+) -> Vec<&'a mut [f32]> {
     let mut parts = Vec::with_capacity(pairs.div_ceil(CHUNK));
     for first in (0..pairs).step_by(CHUNK) {
         let last = (first + CHUNK).min(pairs) - 1;

@@ -3,7 +3,7 @@
 /// Lists of numbers, one after the other: list i is `items[start[i]..start[i + 1]]`. Not [`crate::ragged::Ragged`]: each
 /// minibatch fills them anew, in place, and numbers of 32 bits are half of what the loops read.
 #[derive(Debug, Clone)]
-pub(crate) struct Lists<T> {
+pub struct Lists<T> {
     pub(crate) start: Vec<u32>,
     pub(crate) items: Vec<T>,
 }
@@ -15,7 +15,8 @@ impl<T> Default for Lists<T> {
 }
 
 impl<T> Lists<T> {
-    pub(crate) fn get(&self, list: usize) -> &[T] {
+    /// Returns a list.
+    pub fn get(&self, list: usize) -> &[T] {
         &self.items[self.start[list] as usize..self.start[list + 1] as usize]
     }
 
@@ -23,7 +24,8 @@ impl<T> Lists<T> {
         self.start.len() - 1
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Removes all lists.
+    pub fn clear(&mut self) {
         self.start.truncate(1);
         self.items.clear();
     }
@@ -33,7 +35,8 @@ impl<T> Lists<T> {
         self.start.push(self.items.len() as u32);
     }
 
-    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = T>) {
+    /// Adds a list.
+    pub fn push(&mut self, list: impl IntoIterator<Item = T>) {
         self.items.extend(list);
         self.end_list();
     }
