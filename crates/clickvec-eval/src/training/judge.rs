@@ -77,7 +77,7 @@ impl Judge {
     pub(super) fn begin(&self, held_out: &HeldOut) {
         let mut state = self.state.borrow_mut();
         if !held_out.queries.is_empty() {
-            state.counts = held_out.counts();
+            state.counts = held_out.counts;
             match HeldOutTest::new(held_out.clone()) {
                 Ok(test) => state.test = Some(test),
                 Err(error) => state.failed = Some(error),

@@ -346,7 +346,7 @@ impl<'a> Training<'a> {
                     return ControlFlow::Break(());
                 }
                 held_out_judge.begin(held_out);
-                on_progress(Progress::HeldOut { counts: held_out.counts(), then_all: part == Part::First })
+                on_progress(Progress::HeldOut { counts: held_out.counts, then_all: part == Part::First })
             }
             event if part == Part::Second && concerns_inputs(event) => ControlFlow::Continue(()),
             Event::Log { statistics, .. } => {
@@ -400,7 +400,7 @@ fn too_few(config: &TrainConfig, held_out: &HeldOut) -> Option<Error> {
     if !held_out.queries.is_empty() {
         return None;
     }
-    let found = format!("a share of {} of {}", config.held_out, counted(held_out.of_queries, "query"));
+    let found = format!("a share of {} of {}", config.held_out, counted(held_out.counts.of_queries, "query"));
     let expected = "100 held-out queries or more, by which it judges epochs";
     let error = Error::expected(ErrorKind::Setting, expected, found).within(name);
     Some(error.help("raise held_out, learn from more clicks or leave it out"))

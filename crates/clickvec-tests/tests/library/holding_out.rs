@@ -54,8 +54,8 @@ fn held_out_queries_choose_the_epoch_and_judge_the_model() {
     let place = Place::new(&rows(1200));
     let events = place.train(&config(), How::default()).expect("trained");
     let held = held_out(&events);
-    assert_eq!((held.queries.len(), held.of_queries, held.pairs), (120, 1200, 240));
-    assert_eq!(held.titles.len() as u64, held.of_titles);
+    assert_eq!((held.queries.len(), held.counts.of_queries, held.counts.pairs), (120, 1200, 240));
+    assert_eq!(held.titles.len() as u64, held.counts.of_titles);
     let values = values(&events);
     assert_eq!(values.len(), 3);
     let best = values.iter().copied().fold(0.0, f64::max);
@@ -104,7 +104,7 @@ fn a_small_log_is_learnt_whole_and_its_last_epoch_kept() {
     let place = Place::new(&rows(500));
     let events = place.train(&config(), How::default()).expect("trained");
     let held = held_out(&events);
-    assert_eq!((held.queries.len(), held.of_queries, values(&events).len()), (0, 500, 0));
+    assert_eq!((held.queries.len(), held.counts.of_queries, values(&events).len()), (0, 500, 0));
     let model = Model::load(&place.output()).expect("a model");
     assert_eq!((model.training().epoch, model.training().log.pairs), (3, 1000));
     let vectors = |config: &TrainConfig| {

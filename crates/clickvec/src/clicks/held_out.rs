@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::log::ClickLog;
@@ -56,24 +56,22 @@ fn wide(share: f32) -> f64 {
     f64::from(share) * (1.0 + f64::from(f32::EPSILON))
 }
 
-/// Clicked queries that are not learnt, and the titles of the log.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Clicked queries that are not learnt, and the titles of the log. Serialized, their counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct HeldOut {
     /// The queries; none if the log has too few to say anything.
+    #[serde(skip)]
     pub queries: Vec<HeldOutQuery>,
     /// The texts of the titles to search: all distinct titles of the log, clicked or not, or, of more than 100,000, those
     /// that were clicked for a held-out query and others at random. Each consists of its words with spaces between them.
+    #[serde(skip)]
     pub titles: Vec<String>,
     /// Whether each of these titles was clicked for any query of the log.
+    #[serde(skip)]
     pub was_clicked: Vec<bool>,
-    /// The number of clicked pairs that are not learnt.
-    pub pairs: u64,
-    /// The number of distinct clicked queries in the log, including these.
-    pub of_queries: u64,
-    /// The number of distinct titles in the log.
-    pub of_titles: u64,
-    /// Whether the titles that were clicked for a query have different grades.
-    pub graded: bool,
+    /// The numbers of queries, pairs and titles.
+    #[serde(flatten)]
+    pub counts: HeldOutCounts,
 }
 
 /// The numbers of held-out queries, pairs and titles, and of all queries and titles.
@@ -91,27 +89,6 @@ pub struct HeldOutCounts {
     pub of_titles: u64,
     /// Whether the titles that were clicked for a query have different grades.
     pub graded: bool,
-}
-
-impl HeldOut {
-    /// Returns the numbers of held-out queries, pairs and titles.
-    pub fn counts(&self) -> HeldOutCounts {
-        HeldOutCounts {
-            queries: self.queries.len() as u64,
-            of_queries: self.of_queries,
-            pairs: self.pairs,
-            titles: self.titles.len() as u64,
-            of_titles: self.of_titles,
-            graded: self.graded,
-        }
-    }
-}
-
-impl Serialize for HeldOut {
-    /// Serializes its counts.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.counts().serialize(serializer)
-    }
 }
 
 /// A query that is not learnt.
@@ -137,7 +114,8 @@ impl ClickLog {
         let own: HashSet<u64> = pairs.filter(|pair| pair.query == pair.title).map(|pair| pair.query).collect();
         let is_query = |of: &&[[u64; 2]]| of.len() > 1 || of[0][0] != of[0][1] || own.contains(&of[0][0]);
         let of_queries = self.clicked.chunk_by(|a, b| a[0] == b[0]).filter(is_query).count();
-        let mut held = HeldOut { of_queries: of_queries as u64, ..HeldOut::default() };
+        let mut held = HeldOut::default();
+        held.counts.of_queries = of_queries as u64;
         let wanted = ((of_queries as f64 * wide(share)) as usize).min(MOST);
         if wanted < LEAST {
             return Ok(held);
@@ -167,7 +145,7 @@ impl ClickLog {
             if !drawn.contains(&pair.query) {
                 continue;
             }
-            held.pairs += 1;
+            held.counts.pairs += 1;
             if pair.weight == 0.0 {
                 continue;
             }
@@ -201,13 +179,13 @@ impl ClickLog {
                 let grades = click_grades(weights);
                 query.clicked.iter_mut().zip(grades).for_each(|((_, own), grade)| *own = grade);
             }
-            held.graded = true;
+            held.counts.graded = true;
         }
         held.was_clicked = vec![true; held.titles.len()];
         let distinct = self.distinct_titles(storage)?;
-        held.of_titles = distinct.len() as u64;
-        let order = Permutation::new(held.of_titles, SEED, "titles for held-out queries", 0);
-        for number in 0..held.of_titles {
+        held.counts.of_titles = distinct.len() as u64;
+        let order = Permutation::new(held.counts.of_titles, SEED, "titles for held-out queries", 0);
+        for number in 0..held.counts.of_titles {
             if held.titles.len() >= TITLES {
                 break;
             }
@@ -229,9 +207,10 @@ impl ClickLog {
             shown.dedup();
         }
         self.records.retain(|record| record.is_title == 1 || !drawn.contains(&record.query))?;
-        self.statistics.pairs -= held.pairs;
-        self.statistics.held_out = held.pairs;
+        self.statistics.pairs -= held.counts.pairs;
+        self.statistics.held_out = held.counts.pairs;
         self.held_out = drawn;
+        (held.counts.queries, held.counts.titles) = (held.queries.len() as u64, held.titles.len() as u64);
         Ok(held)
     }
 }
@@ -257,7 +236,8 @@ mod tests {
         for storage in [Storage::Memory, Storage::Folder(folder.path())] {
             let mut log = log(1500, storage);
             let held = log.hold_out(0.1, storage).expect("held out");
-            let counts = (held.queries.len(), held.pairs, held.of_queries, held.titles.len(), held.of_titles);
+            let counts =
+                (held.queries.len(), held.counts.pairs, held.of_queries, held.titles.len(), held.counts.of_titles);
             assert_eq!(counts, (150, 300, 1500, 1501, 1501));
             assert_eq!((log.len(), log.statistics().held_out), (2700, 300));
             let learnt = log.section(Section::Clicks).map(|number| log.pair(number as usize));
@@ -303,7 +283,7 @@ mod tests {
             let of = |query: &HeldOutQuery| query.clicked.iter().map(|&(_, grade)| grade).collect::<Vec<u8>>();
             let first = of(&held.queries[0]);
             assert!(held.queries.iter().all(|query| of(query) == first));
-            (first, held.graded)
+            (first, held.counts.graded)
         };
         assert_eq!(grades("weight\tother", Weighting::Log), (vec![4, 2, 2], true));
         assert_eq!(grades("weight\tother", Weighting::Binary), (vec![1, 1, 1], false));
@@ -354,7 +334,7 @@ mod tests {
         let held = small.hold_out(0.1, Storage::Memory).expect("nothing");
         assert_eq!((held.queries.len(), held.of_queries, small.len(), small.statistics().held_out), (0, 999, 1998, 0));
         let held = log(120_000, Storage::Memory).hold_out(0.1, Storage::Memory).expect("held out");
-        assert_eq!((held.queries.len(), held.titles.len(), held.of_titles), (MOST, TITLES, 120_001));
+        assert_eq!((held.queries.len(), held.titles.len(), held.counts.of_titles), (MOST, TITLES, 120_001));
     }
 
     #[test]
@@ -375,7 +355,7 @@ mod tests {
         let pairs = (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), (i % 2) as f32));
         let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, config).expect("a log");
         let held = log.hold_out(0.1, Storage::Memory).expect("held out");
-        assert_eq!((held.queries.len(), held.of_queries, held.pairs, held.titles.len()), (200, 2000, 400, 9000));
+        assert_eq!((held.queries.len(), held.of_queries, held.counts.pairs, held.titles.len()), (200, 2000, 400, 9000));
         assert!(held.queries.iter().all(|query| query.clicked.len() == 1));
         assert_eq!(log.section(Section::Titles), 3600..8600);
         let titles = log.section(Section::Titles).map(|number| log.text(log.pair(number as usize).title_words));
