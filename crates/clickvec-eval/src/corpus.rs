@@ -7,7 +7,7 @@ use super::overlap::{OverlapCounter, overlap};
 use super::{Judgments, Overlap};
 use crate::ranker::Corpus;
 use clickvec::internals::clicks::ClickReader;
-use clickvec::tables::{Skipped, Titles, read_titles};
+use clickvec::tables::{Skipped, TitleFile, Titles, read_titles};
 use clickvec::train::Weighting;
 use clickvec_tables::Result;
 use clickvec_tables::{Error, ErrorKind};
@@ -58,8 +58,8 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: Option<&Judgments>) -> Re
     let mut distinct: HashSet<String> = HashSet::new();
     match &files.titles {
         Some(titles) => {
-            let found = read_titles(titles, files.field)?;
-            if found.titles.is_empty() {
+            let TitleFile { titles, summary: found } = read_titles(titles, files.field)?;
+            if titles.is_empty() {
                 let first: String = found.skipped.shown().take(SHOWN_BROKEN).map(|line| format!("; {line}")).collect();
                 let none = match found.skipped.count {
                     0 => "none".to_owned(),
@@ -68,8 +68,8 @@ pub fn read_corpus(files: &CorpusFiles<'_>, judgments: Option<&Judgments>) -> Re
                 let error = Error::expected(ErrorKind::Empty, "titles below the header", none);
                 return Err(error.help("see docs/reference/tables.md").at(&found.path));
             }
-            found.titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
-            read.collection = found.titles.len() as u64;
+            titles.iter().try_for_each(|title| corpus.add_title(&title.title))?;
+            read.collection = titles.len() as u64;
             read.untitled = found.untitled;
             read.titles = Some((found.path, found.skipped));
         }

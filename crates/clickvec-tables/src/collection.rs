@@ -20,18 +20,10 @@ pub struct Title {
 /// A collection in memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TitleFile {
-    /// The file that was read.
-    pub path: PathBuf,
     /// The titles, in the order of the file.
     pub titles: Vec<Title>,
-    /// The broken lines, which were left out.
-    pub skipped: Skipped,
-    /// The number of documents in a BEIR corpus without a title, whose text is used instead.
-    pub untitled: u64,
-    /// The number of texts in which HTML entities were decoded.
-    pub with_entities: u64,
-    /// The number of titles that mean nothing, such as `null`, by what they say. They are read as empty.
-    pub null_texts: BTreeMap<&'static str, u64>,
+    /// Its figures.
+    pub summary: TitlesSummary,
 }
 
 /// The figures of a collection.
@@ -97,8 +89,8 @@ fn collected(reader: TitleReader) -> Result<TitleFile> {
         titles.push(title);
         Ok(())
     };
-    let TitlesSummary { path, skipped, untitled, with_entities, null_texts, .. } = each_of(reader, push)?;
-    Ok(TitleFile { path, titles, skipped, untitled, with_entities, null_texts })
+    let summary = each_of(reader, push)?;
+    Ok(TitleFile { titles, summary })
 }
 
 fn each_of<E: From<Error>>(
@@ -159,7 +151,8 @@ mod tests {
 
     #[test]
     fn titles_skip_broken_lines() {
-        let TitleFile { titles, skipped, .. } = read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
+        let TitleFile { titles, summary: TitlesSummary { skipped, .. } } =
+            read(b"title\tid\nRed shoes\t7\nbroken\nBlue\t8\n", "title").unwrap();
         assert_eq!(titles, [title("7", "Red shoes"), title("8", "Blue")]);
         assert_eq!((skipped.count, skipped.first[0].line), (1, 3));
     }
@@ -176,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_row_without_an_id_is_broken() {
-        let TitleFile { titles, skipped, .. } = read(b"id\ttitle\n7\ta\n\tb\n \tc\n8\td\n", "title").unwrap();
+        let TitleFile { titles, summary: TitlesSummary { skipped, .. } } =
+            read(b"id\ttitle\n7\ta\n\tb\n \tc\n8\td\n", "title").unwrap();
         assert_eq!(titles, [title("7", "a"), title("8", "d")]);
         assert_eq!((skipped.count, skipped.first[0].line), (2, 3));
         let message = skipped.first[0].reason.to_string();
@@ -191,25 +185,25 @@ mod tests {
         assert!(error.ends_with("put the line id<TAB>title<TAB>text before it"), "{error}");
         let corpus = b"{\"_id\":\"7\",\"title\":\"A\",\"text\":\"b\"}\n{\"_id\":\"8\",\"text\":\"c\"}\n";
         let joined = read(corpus, "title+text").unwrap();
-        assert_eq!((&joined.titles[..], joined.untitled), (&[title("7", "A b"), title("8", "c")][..], 0));
+        assert_eq!((&joined.titles[..], joined.summary.untitled), (&[title("7", "A b"), title("8", "c")][..], 0));
     }
 
     #[test]
     fn a_title_that_means_nothing_is_empty() {
         let bytes = b"id\ttitle\tbrand\n1\tNULL\tAcme\n2\t(not set)\t\\N\n3\tNone of these\tnan\n4\tnull\tBolt\n";
-        let TitleFile { titles, null_texts, .. } = read(bytes, "title").unwrap();
+        let TitleFile { titles, summary: TitlesSummary { null_texts, .. } } = read(bytes, "title").unwrap();
         assert_eq!(titles, [title("1", ""), title("2", ""), title("3", "None of these"), title("4", "")]);
         assert_eq!(null_texts.into_iter().collect::<Vec<_>>(), [("(not set)", 1), ("null", 2)]);
         let joined = read(bytes, "title+brand").unwrap().titles;
         assert_eq!(joined, [title("1", "Acme"), title("2", ""), title("3", "None of these"), title("4", "Bolt")]);
         let corpus = read(b"{\"_id\":\"7\",\"title\":\"NULL\",\"text\":\"blue\"}", "title").unwrap();
-        assert_eq!((&corpus.titles[..], corpus.untitled), (&[title("7", "blue")][..], 1));
+        assert_eq!((&corpus.titles[..], corpus.summary.untitled), (&[title("7", "blue")][..], 1));
     }
 
     #[test]
     fn a_corpus_is_read_like_a_table() {
         let bytes = b"\n{\"_id\":\"7\",\"title\":\"Red shoes\",\"text\":\"red\"}\r\n{\"_id\":\n{\"_id\":\"8\",\"text\":\"blue\"}";
-        let TitleFile { titles, skipped, untitled, .. } = read(bytes, "title").unwrap();
+        let TitleFile { titles, summary: TitlesSummary { skipped, untitled, .. } } = read(bytes, "title").unwrap();
         assert_eq!(titles, [title("7", "Red shoes"), title("8", "blue")]);
         assert_eq!((skipped.count, skipped.first[0].line, untitled), (1, 3, 1));
         assert_eq!(read(bytes, "text").unwrap().titles, [title("7", "red"), title("8", "blue")]);

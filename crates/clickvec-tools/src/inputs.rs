@@ -34,11 +34,9 @@ pub fn judgments(path: &Path, field: &str, watch: &dyn Watcher) -> Result<Judgme
 ///
 /// Those of reading it; most of it is broken.
 pub fn titles(titles: impl Into<Titles>, field: &str, watch: &dyn Watcher) -> Result<Vec<tables::Title>> {
-    let TitleFile { path, titles: all, skipped, untitled, with_entities, null_texts } =
-        tables::read_titles(titles, field)?;
-    let titles = all.len() as u64;
-    note_titles(&TitlesSummary { path, titles, skipped, untitled, with_entities, null_texts }, watch)?;
-    Ok(all)
+    let TitleFile { titles, summary } = tables::read_titles(titles, field)?;
+    note_titles(&summary, watch)?;
+    Ok(titles)
 }
 
 /// Passes on the titles of a collection one by one, with the texts of the column `field` and the values of the columns `stored`.
