@@ -11,7 +11,7 @@
 use anyhow::Result;
 use clap::Parser;
 use clickvec::encoder::{EncoderConfig, Peephole};
-use clickvec::internals::clicks::{ClickLog, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage};
+use clickvec::internals::clicks::{ClickLog, Minibatch, MinibatchConfig, Minibatches, Storage};
 use clickvec::internals::encoder::{Gradients, TextStatistics, Trace, initialize};
 use clickvec::internals::loss::Loss;
 use clickvec::internals::math::Buffer;
@@ -57,20 +57,9 @@ fn main() -> Result<()> {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
     let folder = tempfile::tempdir()?;
     let config = TrainConfig::lstm_dssm();
-    let log_config = LogConfig {
-        field: &config.field,
-        weighting: config.weighting,
-        max_words: config.max_words,
-        tail: config.tail,
-        text: config.text,
-        max_trigrams: config.max_trigrams,
-        word_count: config.word_count,
-        titles: &[],
-        dictionary: None,
-    };
     let mut log_read = None;
     let reading = seconds(|| {
-        log_read = Some(ClickLog::read(ClickSource::file(&args.log), Storage::Folder(folder.path()), log_config))
+        log_read = Some(ClickLog::read(ClickSource::file(&args.log), Storage::Folder(folder.path()), &config))
     });
     let log = log_read.expect("was read")?;
     let (step, work) = train(&config, &log, folder.path(), args.minibatches)?;

@@ -5,22 +5,10 @@
 
 use std::path::PathBuf;
 
-use clickvec::internals::clicks::{ClickLog, ClickReader, LogConfig, Storage};
+use clickvec::internals::clicks::{ClickLog, ClickReader, Storage};
 use clickvec::tables::TITLE;
-use clickvec::train::{ClickSource, Tail, TextConfig, Weighting};
+use clickvec::train::{ClickSource, TrainConfig, Weighting};
 use clickvec_bench::{median, seconds};
-
-const CONFIG: LogConfig<'_> = LogConfig {
-    field: TITLE,
-    weighting: Weighting::Log,
-    max_words: 64,
-    tail: Tail::Cut,
-    text: TextConfig::USUAL,
-    max_trigrams: 1 << 20,
-    word_count: None,
-    titles: &[],
-    dictionary: None,
-};
 
 #[allow(clippy::print_stdout, reason = "a benchmark prints what it found")]
 fn main() -> clickvec::Result<()> {
@@ -30,12 +18,13 @@ fn main() -> clickvec::Result<()> {
     // Sorting is parallel, so limit the threads to count all of its time.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
     let beside = std::env::temp_dir();
+    let config = TrainConfig { max_trigrams: 1 << 20, ..TrainConfig::default() };
 
     let (mut table, mut all, mut pairs) = (Vec::new(), Vec::new(), 0);
     for _ in 0..runs {
         table.push(seconds(|| pairs = rows(&path).expect("readable")));
         all.push(seconds(|| {
-            drop(ClickLog::read(ClickSource::file(&path), Storage::Folder(&beside), CONFIG).expect("a log"))
+            drop(ClickLog::read(ClickSource::file(&path), Storage::Folder(&beside), &config).expect("a log"))
         }));
     }
     for (what, times) in [("table", &mut table), ("table, words, trigrams, sorted pairs", &mut all)] {
@@ -47,7 +36,7 @@ fn main() -> clickvec::Result<()> {
 
 /// The number of rows of a table.
 fn rows(path: &std::path::Path) -> clickvec::Result<u64> {
-    let mut reader = ClickReader::open(path, TITLE, CONFIG.weighting)?;
+    let mut reader = ClickReader::open(path, TITLE, Weighting::Log)?;
     let mut rows = 0;
     while reader.next()?.is_some() {
         rows += 1;

@@ -219,11 +219,12 @@ impl ClickLog {
 mod tests {
     use super::*;
     use crate::clicks::{ClickSource, LogConfig, Weighting};
+    use crate::settings::TrainConfig;
 
     /// Returns each query has two titles, which it shares with its neighbours.
     fn log(queries: usize, storage: Storage<'_>) -> ClickLog {
         let pairs = (0..2 * queries).map(|i| (format!("query {}", i / 2), format!("Title {}", i / 2 + i % 2), 1.0));
-        ClickLog::read(ClickSource::pairs(pairs), storage, LogConfig::default()).expect("a log")
+        ClickLog::read(ClickSource::pairs(pairs), storage, &TrainConfig::default()).expect("a log")
     }
 
     fn texts(held: &HeldOut) -> HashSet<&str> {
@@ -236,8 +237,13 @@ mod tests {
         for storage in [Storage::Memory, Storage::Folder(folder.path())] {
             let mut log = log(1500, storage);
             let held = log.hold_out(0.1, storage).expect("held out");
-            let counts =
-                (held.queries.len(), held.counts.pairs, held.of_queries, held.titles.len(), held.counts.of_titles);
+            let counts = (
+                held.queries.len(),
+                held.counts.pairs,
+                held.counts.of_queries,
+                held.titles.len(),
+                held.counts.of_titles,
+            );
             assert_eq!(counts, (150, 300, 1500, 1501, 1501));
             assert_eq!((log.len(), log.statistics().held_out), (2700, 300));
             let learnt = log.section(Section::Clicks).map(|number| log.pair(number as usize));
@@ -257,9 +263,9 @@ mod tests {
     #[test]
     fn a_query_that_was_clicked_for_its_own_words_counts() {
         let same = |queries: usize| (0..queries).map(|i| (format!("query {i}"), format!("Query {i}"), 1.0));
-        let log = |queries| ClickLog::read(ClickSource::pairs(same(queries)), Storage::Memory, LogConfig::default());
+        let log = |queries| ClickLog::read(ClickSource::pairs(same(queries)), Storage::Memory, &TrainConfig::default());
         let held = log(2000).expect("a log").hold_out(0.1, Storage::Memory).expect("held out");
-        assert_eq!((held.queries.len(), held.of_queries), (200, 2000));
+        assert_eq!((held.queries.len(), held.counts.of_queries), (200, 2000));
         // 0.35 is a little less in 32 bits.
         let held = log(1000).expect("a log").hold_out(0.35, Storage::Memory).expect("held out");
         assert_eq!(held.queries.len(), 350);
@@ -276,8 +282,8 @@ mod tests {
                 rows.map(|(title, weight, count)| format!("query {i}\ttitle {i} {title}\t{weight}\t{count}\n")).concat()
             });
             std::fs::write(&path, format!("query\ttitle\t{columns}\n{}", rows.collect::<String>())).expect("written");
-            let config = LogConfig { weighting, ..LogConfig::default() };
-            let mut log = ClickLog::read(ClickSource::file(&path), Storage::Memory, config).expect("a log");
+            let config = TrainConfig { weighting, ..TrainConfig::default() };
+            let mut log = ClickLog::read(ClickSource::file(&path), Storage::Memory, &config).expect("a log");
             let held = log.hold_out(0.1, Storage::Memory).expect("held out");
             assert_eq!(held.queries.len(), 100);
             let of = |query: &HeldOutQuery| query.clicked.iter().map(|&(_, grade)| grade).collect::<Vec<u8>>();
@@ -305,7 +311,7 @@ mod tests {
         });
         std::fs::write(&path, format!("query\ttitle\tclicked\n{}", rows.collect::<String>())).expect("written");
         for storage in [Storage::Memory, Storage::Folder(folder.path())] {
-            let mut log = ClickLog::read(ClickSource::file(&path), storage, LogConfig::default()).expect("a log");
+            let mut log = ClickLog::read(ClickSource::file(&path), storage, &TrainConfig::default()).expect("a log");
             let statistics = log.statistics().clone();
             assert_eq!((statistics.pairs, statistics.not_clicked, statistics.cut), (1000, 4000, 0));
             let held = log.hold_out(0.1, storage).expect("held out");
@@ -332,7 +338,10 @@ mod tests {
     fn a_small_log_is_learnt_whole_and_a_large_one_has_bounds() {
         let mut small = log(999, Storage::Memory);
         let held = small.hold_out(0.1, Storage::Memory).expect("nothing");
-        assert_eq!((held.queries.len(), held.of_queries, small.len(), small.statistics().held_out), (0, 999, 1998, 0));
+        assert_eq!(
+            (held.queries.len(), held.counts.of_queries, small.len(), small.statistics().held_out),
+            (0, 999, 1998, 0)
+        );
         let held = log(120_000, Storage::Memory).hold_out(0.1, Storage::Memory).expect("held out");
         assert_eq!((held.queries.len(), held.titles.len(), held.counts.of_titles), (MOST, TITLES, 120_001));
     }
@@ -340,7 +349,8 @@ mod tests {
     #[test]
     fn something_is_left_to_learn_from() {
         let pairs = (0..5000).map(|i| (format!("query {i}"), format!("title {i}"), f32::from(u8::from(i < 500))));
-        let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, LogConfig::default()).expect("a log");
+        let mut log =
+            ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, &TrainConfig::default()).expect("a log");
         let held = log.hold_out(0.1, Storage::Memory).expect("nothing");
         assert_eq!((held.queries.len(), log.len()), (0, 5000));
     }
@@ -351,11 +361,15 @@ mod tests {
         let path = folder.path().join("titles.tsv");
         let titles: String = (0..5000).map(|i| format!("t{i}\tsomething else {i}\n")).collect();
         std::fs::write(&path, format!("id\ttitle\n{titles}")).expect("written");
-        let config = LogConfig { titles: &[(&path).into()], ..LogConfig::default() };
+        let settings = TrainConfig::default();
+        let config = LogConfig { titles: &[(&path).into()], ..(&settings).into() };
         let pairs = (0..4000).map(|i| (format!("query {}", i / 2), format!("title {i}"), (i % 2) as f32));
         let mut log = ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, config).expect("a log");
         let held = log.hold_out(0.1, Storage::Memory).expect("held out");
-        assert_eq!((held.queries.len(), held.of_queries, held.counts.pairs, held.titles.len()), (200, 2000, 400, 9000));
+        assert_eq!(
+            (held.queries.len(), held.counts.of_queries, held.counts.pairs, held.titles.len()),
+            (200, 2000, 400, 9000)
+        );
         assert!(held.queries.iter().all(|query| query.clicked.len() == 1));
         assert_eq!(log.section(Section::Titles), 3600..8600);
         let titles = log.section(Section::Titles).map(|number| log.text(log.pair(number as usize).title_words));

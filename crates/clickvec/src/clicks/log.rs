@@ -10,62 +10,33 @@ use building::Building;
 use super::spool::{Spool, Spooled, Storage};
 use super::statistics::LogStatistics;
 use super::taught::{Taught, TeacherCoverage};
-use super::{ClickSource, ScoreCoverage, Scored, Teacher, Weighting};
+use super::{ClickSource, ScoreCoverage, Scored, Teacher};
 use crate::math::prefetch::prefetch_line;
-use crate::tables::{self, Skipped};
+use crate::settings::TrainConfig;
+use crate::tables::Skipped;
 use crate::text::batch::WordFeatures;
-use crate::text::{Dictionary, Feature, Tail, TextConfig, WordId, WordLimit};
+use crate::text::{Dictionary, Feature, WordId, WordLimit};
 use clickvec_tables::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-/// Settings for reading a log.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// What a log is read with.
+#[derive(Debug, Clone, Copy)]
 pub struct LogConfig<'a> {
-    /// The column with the texts that were clicked.
-    pub field: &'a str,
-    /// The weighting of a pair by the `count` column.
-    pub weighting: Weighting,
-    /// The number of words to read of a text.
-    pub max_words: usize,
-    /// The treatment of the words beyond this number.
-    pub tail: Tail,
-    /// How texts become words.
-    pub text: TextConfig,
-    /// The largest number of trigrams in the dictionary, which holds the most frequent ones.
-    pub max_trigrams: usize,
-    /// Whole words that occur at least this often become features too, as many as `max_trigrams` at most, the most
-    /// frequent ones; `None` for no words.
-    pub word_count: Option<u64>,
+    /// The settings of the training.
+    pub settings: &'a TrainConfig,
     /// Files of titles, clicked or not, to learn from as well.
     pub titles: &'a [crate::tables::Titles],
     /// An initial dictionary. New trigrams of the log follow its own trigrams, and new words its own words.
     pub dictionary: Option<&'a Dictionary>,
 }
 
-impl LogConfig<'_> {
-    /// Returns the limit of the words read of a text.
-    pub(super) fn limit(&self) -> WordLimit {
-        WordLimit { words: self.max_words, tail: self.tail, text: self.text }
-    }
-}
-
-impl Default for LogConfig<'_> {
-    /// Settings for a click log, with the limits of the default training.
-    fn default() -> Self {
-        LogConfig {
-            field: tables::TITLE,
-            weighting: Weighting::Log,
-            max_words: 64,
-            tail: Tail::Cut,
-            text: TextConfig::default(),
-            max_trigrams: 200_000,
-            word_count: None,
-            titles: &[],
-            dictionary: None,
-        }
+impl<'a> From<&'a TrainConfig> for LogConfig<'a> {
+    /// Clicks alone, and a new dictionary.
+    fn from(settings: &'a TrainConfig) -> LogConfig<'a> {
+        LogConfig { settings, titles: &[], dictionary: None }
     }
 }
 
@@ -146,8 +117,12 @@ impl ClickLog {
     /// # Errors
     /// Those of [`crate::clicks::ClickReader`]; `ErrorKind::Malformed` of an iterator; `ErrorKind::Io` if the temporary files
     /// cannot be written (a full disk); `ErrorKind::Memory`; `ErrorKind::Empty` if no pair is left.
-    pub fn read(clicks: ClickSource<'_>, storage: Storage<'_>, config: LogConfig<'_>) -> Result<ClickLog> {
-        match ClickLog::read_watched(clicks, storage, config, &mut |_| ControlFlow::Continue(()))? {
+    pub fn read<'a>(
+        clicks: ClickSource<'_>,
+        storage: Storage<'_>,
+        config: impl Into<LogConfig<'a>>,
+    ) -> Result<ClickLog> {
+        match ClickLog::read_watched(clicks, storage, config.into(), &mut |_| ControlFlow::Continue(()))? {
             ControlFlow::Continue(log) => Ok(log),
             ControlFlow::Break(()) => unreachable!("the callback never breaks"),
         }
@@ -166,7 +141,7 @@ impl ClickLog {
         let mut building = Building::new(storage, config)?;
         building.is_scored = clicks.is_scored();
         if let Some(name) = clicks.name() {
-            let found = clicks.read(config.field, config.weighting, &mut |pair| {
+            let found = clicks.read(&config.settings.field, config.settings.weighting, &mut |pair| {
                 building.add(pair)?;
                 Ok(if building.statistics.pairs.is_multiple_of(1 << 16) {
                     progress(building.statistics.pairs)

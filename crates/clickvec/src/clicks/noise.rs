@@ -55,6 +55,7 @@ impl Epoch {
 mod tests {
     use super::*;
     use crate::clicks::{ClickSource, LogConfig};
+    use crate::settings::TrainConfig;
 
     #[test]
     fn a_chance_is_that_of_any_of_a_minibatchs_pairs() {
@@ -67,7 +68,8 @@ mod tests {
             1 => "known".to_owned(),
             _ => format!("title{i}"),
         };
-        let config = LogConfig { titles: &[(&path).into()], ..LogConfig::default() };
+        let settings = TrainConfig::default();
+        let config = LogConfig { titles: &[(&path).into()], ..(&settings).into() };
         for storage in [Storage::Memory, Storage::Folder(folder.path())] {
             let clicks = ClickSource::pairs((0..800).map(|i| (format!("query{i}"), title(i), 1.0)));
             let log = ClickLog::read(clicks, storage, config).expect("a log");

@@ -161,18 +161,19 @@ fn spread(lines: &[Line], queries: &mut u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{ClickLog, ClickSource, LogConfig};
+    use crate::clicks::{ClickLog, ClickSource};
+    use crate::settings::TrainConfig;
 
     fn log() -> ClickLog {
         let pairs = [("red shoe", "shoe a", 1.0), ("red shoe", "shoe b", 1.0), ("lamp", "lamp c", 1.0)];
-        ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, LogConfig::default()).expect("a log")
+        ClickLog::read(ClickSource::pairs(pairs), Storage::Memory, &TrainConfig::default()).expect("a log")
     }
 
     fn read(scores: &[(&str, &str, f32)]) -> Result<(Scored, ScoreCoverage)> {
         let teacher = Teacher::scores(scores.iter().copied());
         let log = log();
         let titles = log.distinct_titles(Storage::Memory)?;
-        Scored::read(&titles, |query| log.learns(query), vec![teacher], LogConfig::default().limit(), Storage::Memory)
+        Scored::read(&titles, |query| log.learns(query), vec![teacher], TrainConfig::default().limit(), Storage::Memory)
     }
 
     #[test]

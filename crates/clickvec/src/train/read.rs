@@ -16,17 +16,8 @@ pub(super) fn read(
     storage: Storage<'_>,
     on_event: &mut dyn FnMut(&Event) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), ClickLog>> {
-    let log_config = LogConfig {
-        field: &config.field,
-        weighting: config.weighting,
-        max_words: config.max_words,
-        tail: config.tail,
-        text: config.text,
-        max_trigrams: config.max_trigrams,
-        word_count: config.word_count,
-        titles: options.titles,
-        dictionary: options.init.map(Model::dictionary),
-    };
+    let dictionary = options.init.map(Model::dictionary);
+    let log_config = LogConfig { settings: config, titles: options.titles, dictionary };
     let progress = &mut |pairs| on_event(&Event::Reading { pairs });
     let ControlFlow::Continue(mut log) = ClickLog::read_watched(clicks, storage, log_config, progress)? else {
         return Ok(ControlFlow::Break(()));

@@ -142,7 +142,7 @@ impl Building<'_> {
 
     /// Adds a title that was shown for a query and not clicked.
     fn add_shown(&mut self, query: &str, title: &str) -> Result<()> {
-        let limit = self.config.limit();
+        let limit = self.config.settings.limit();
         let [query, title] = [query, title].map(|text| text_hash(text, limit, &mut self.buffer));
         self.shown.push(&[query, title])
     }
@@ -153,7 +153,7 @@ impl Building<'_> {
         titles: &Titles,
         progress: &mut dyn FnMut(u64) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        let mut reader = TitleReader::open(titles, self.config.field, &[])?;
+        let mut reader = TitleReader::open(titles, &self.config.settings.field, &[])?;
         let path = reader.path().to_owned();
         let before = self.statistics.titles.titles;
         let (mut skipped, mut flow) = (Skipped::new(&path), ControlFlow::Continue(()));
@@ -222,7 +222,7 @@ impl Building<'_> {
         let words = &mut texts[side];
         words.clear();
         let (mut hash, mut trigrams, mut failed) = (0u64, 0u64, Ok(()));
-        let all = self.config.limit().for_each_word(text, buffer, |word| {
+        let all = self.config.settings.limit().for_each_word(text, buffer, |word| {
             let (id, word_hash, new) = interner.intern(word);
             if new {
                 occurrences.push(0);
@@ -254,7 +254,7 @@ impl Building<'_> {
                     trigrams.try_reserve(more).map_err(fault)?;
                 }
                 for_each_trigram(word, |trigram| *trigrams.entry(trigram).or_default() += count);
-                if config.word_count.is_some() {
+                if config.settings.word_count.is_some() {
                     word.split(JOINT).try_for_each(|part| word_counts.add(WordHash::new(part), count))?;
                 }
             }
@@ -304,14 +304,14 @@ impl Building<'_> {
         self.statistics.distinct_trigrams = self.trigrams.len() as u64;
         let counts = std::mem::take(&mut self.trigrams);
         let dictionary = match self.config.dictionary {
-            None => Dictionary::from_counts(counts, self.config.max_trigrams),
-            Some(dictionary) => dictionary.grown(counts, self.config.max_trigrams),
+            None => Dictionary::from_counts(counts, self.config.settings.max_trigrams),
+            Some(dictionary) => dictionary.grown(counts, self.config.settings.max_trigrams),
         };
-        let dictionary = match self.config.word_count {
+        let dictionary = match self.config.settings.word_count {
             None => dictionary,
             Some(least) => {
                 let frequent = self.word_counts.at_least(least);
-                dictionary.with_words(frequent, self.config.max_trigrams)
+                dictionary.with_words(frequent, self.config.settings.max_trigrams)
             }
         };
 

@@ -3,10 +3,9 @@
 use super::*;
 use crate::clicks::pairs::SourcePair;
 use crate::clicks::text_hash;
-use crate::tables::TITLE;
-use crate::text::{WordBuffer, WordHash, for_each_trigram, for_each_word};
+use crate::text::{Tail, WordBuffer, WordHash, for_each_trigram, for_each_word};
 
-fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
+fn read(rows: &str, config: &TrainConfig) -> Result<ClickLog> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("clicks.tsv");
     std::fs::write(&path, rows).expect("written");
@@ -25,29 +24,21 @@ fn read(rows: &str, config: LogConfig<'_>) -> Result<ClickLog> {
     mapped
 }
 
-const CONFIG: LogConfig<'_> = LogConfig {
-    field: TITLE,
-    weighting: Weighting::Log,
-    max_words: 4,
-    tail: Tail::Cut,
-    text: TextConfig::USUAL,
-    max_trigrams: 100,
-    word_count: None,
-    titles: &[],
-    dictionary: None,
-};
+fn config() -> TrainConfig {
+    TrainConfig { max_words: 4, max_trigrams: 100, ..TrainConfig::default() }
+}
 
 #[test]
 fn pairs_that_all_weigh_nothing_are_refused() {
-    let found = read("query\ttitle\tweight\na\tb\t0\nc\td\t0\n", CONFIG).map(drop).unwrap_err();
+    let found = read("query\ttitle\tweight\na\tb\t0\nc\td\t0\n", &config()).map(drop).unwrap_err();
     assert_eq!(found.kind(), clickvec_tables::ErrorKind::Empty);
     assert!(found.to_string().contains("found 2 whose weights or counts are all 0"), "{found}");
-    assert!(read("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n", CONFIG).is_ok());
+    assert!(read("query\ttitle\tweight\na\tb\t0\nc\td\t0.1\n", &config()).is_ok());
 }
 
 #[test]
 fn pairs_words_and_features() {
-    let log = read("query\ttitle\tweight\nBig shoe\tShoe, big!\t2\nshoe\ta b c d e f\t1\n", CONFIG).expect("a log");
+    let log = read("query\ttitle\tweight\nBig shoe\tShoe, big!\t2\nshoe\ta b c d e f\t1\n", &config()).expect("a log");
     assert_eq!(log.len(), 2);
     let (first, second) = (log.pair(0), log.pair(1));
     assert_eq!((first.query_words, first.title_words, first.weight), (&[0, 1][..], &[1, 0][..], 2.0));
@@ -60,17 +51,17 @@ fn pairs_words_and_features() {
 
 #[test]
 fn a_text_alone_has_the_hash_that_the_log_has() {
-    let log = read("query\ttitle\nBig shoe\tShoe, big! a b c\n", CONFIG).expect("a log");
-    let hash = |text| text_hash(text, CONFIG.limit(), &mut WordBuffer::default());
+    let log = read("query\ttitle\nBig shoe\tShoe, big! a b c\n", &config()).expect("a log");
+    let hash = |text| text_hash(text, config().limit(), &mut WordBuffer::default());
     assert_eq!((hash("BIG  shoe"), hash("shoe big a b d")), (log.pair(0).query, log.pair(0).title));
     assert_ne!(hash("shoe big a c"), log.pair(0).title);
 }
 
 #[test]
 fn a_merged_tail_is_one_word_with_the_trigrams_of_all() {
-    let config = LogConfig { tail: Tail::Merge, ..CONFIG };
+    let config = TrainConfig { tail: Tail::Merge, ..config() };
     let rows = "query\ttitle\nred\ta b boy boy boys toy\nred\ta b boy boy\nred\ta b boy toy boys boy\n";
-    let log = read(rows, config).expect("a log");
+    let log = read(rows, &config).expect("a log");
     let [long, fits, other] = [0, 1, 2].map(|number| log.pair(number));
     assert_eq!([long, fits, other].map(|pair| pair.title_words.len()), [4, 4, 4]);
     assert_eq!(log.statistics().cut, 2);
@@ -95,7 +86,7 @@ fn a_merged_tail_is_one_word_with_the_trigrams_of_all() {
 
 #[test]
 fn equal_texts_have_equal_hashes() {
-    let log = read("query\ttitle\nred shoe\tA\nRED  shoe!\tB\n", CONFIG).expect("a log");
+    let log = read("query\ttitle\nred shoe\tA\nRED  shoe!\tB\n", &config()).expect("a log");
     assert_eq!(log.pair(0).query, log.pair(1).query);
     assert_eq!(log.clicked(0).len(), 2);
 }
@@ -103,7 +94,7 @@ fn equal_texts_have_equal_hashes() {
 #[test]
 fn every_query_finds_all_its_titles() {
     let rows: String = (0..3000).map(|i| format!("q{}\tt{}\n", i % 700, i)).collect();
-    let log = read(&format!("query\ttitle\n{rows}"), CONFIG).expect("a log");
+    let log = read(&format!("query\ttitle\n{rows}"), &config()).expect("a log");
     for number in 0..700 {
         let query = log.pair(number).query;
         let clicked = log.clicked(number);
@@ -115,7 +106,7 @@ fn every_query_finds_all_its_titles() {
 #[test]
 fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
     let rows = "query\ttitle\trare\nmiller xqz\tbread\t1\nbrown bread\tbread\t0\nmill\tflour\t1\n";
-    let log = read(rows, CONFIG).expect("a log");
+    let log = read(rows, &config()).expect("a log");
     let known = |text: &str| {
         let (mut all, mut buffer) = (Vec::new(), WordBuffer::default());
         for_each_word(text, &mut buffer, |word| {
@@ -128,7 +119,8 @@ fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
     assert_eq!((log.statistics().pairs, log.statistics().rare), (3, 2));
     assert_eq!(log.len(), 3, "the pairs themselves are learnt");
     // The same log without the mark has them.
-    let log = read(&rows.replace("\trare", "").replace("\t1\n", "\n").replace("\t0\n", "\n"), CONFIG).expect("a log");
+    let log =
+        read(&rows.replace("\trare", "").replace("\t1\n", "\n").replace("\t0\n", "\n"), &config()).expect("a log");
     let word = |text: &str| {
         let mut all = Vec::new();
         for_each_trigram(text, |trigram| all.push(log.dictionary().get(trigram).is_some()));
@@ -139,7 +131,7 @@ fn a_trigram_that_only_rare_queries_have_is_not_in_the_dictionary() {
 
 #[test]
 fn nothing_to_train_on() {
-    let error = read("query\ttitle\n!!\tshoe\nbroken\n", CONFIG).expect_err("no pair");
+    let error = read("query\ttitle\n!!\tshoe\nbroken\n", &config()).expect_err("no pair");
     assert!(
         error
             .to_string()
@@ -151,7 +143,8 @@ fn nothing_to_train_on() {
 #[test]
 fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut building = Building::new(Storage::Folder(folder.path()), CONFIG).expect("begun");
+    let config = config();
+    let mut building = Building::new(Storage::Folder(folder.path()), (&config).into()).expect("begun");
     let pair = |query, title| SourcePair { query, title, weight: 1.0, worth: None, rare: false, clicked: true };
     building.add(pair("red shoe", "red")).expect("added");
     building.forget_words().expect("room");
@@ -168,7 +161,7 @@ fn words_beyond_the_memory_are_numbered_anew_and_mean_the_same() {
 fn frequent_words_are_features() {
     let rows = "query\ttitle\nred shoe\tShoe red\nshoe\tboot\n";
     let words = |least| {
-        let log = read(rows, LogConfig { word_count: least, ..CONFIG }).expect("a log");
+        let log = read(rows, &TrainConfig { word_count: least, ..config() }).expect("a log");
         (log.dictionary().words().to_vec(), log.dictionary().trigrams().len())
     };
     let (none, trigrams) = words(None);
@@ -177,7 +170,7 @@ fn frequent_words_are_features() {
     assert_eq!(words(Some(3)), (vec![shoe], trigrams));
     assert_eq!(words(Some(2)), (vec![shoe, red], trigrams));
     assert_eq!(words(Some(1)), (vec![shoe, red, boot], trigrams));
-    let log = read(rows, LogConfig { word_count: Some(2), ..CONFIG }).expect("a log");
+    let log = read(rows, &TrainConfig { word_count: Some(2), ..config() }).expect("a log");
     let last = |word| WordFeatures::features(&log, word).last().expect("a feature").id as usize;
     assert_eq!([last(0), last(1)], [trigrams + 1, trigrams], "red and shoe");
     assert!(last(2) < trigrams, "boot");

@@ -1,15 +1,16 @@
 //! Tests of minibatches.
 
 use super::*;
-use crate::clicks::{ClickSource, LogConfig};
+use crate::clicks::ClickSource;
+use crate::settings::TrainConfig;
 use std::collections::HashSet;
 use std::path::Path;
 
 fn log(folder: &Path, rows: &str) -> ClickLog {
     let path = folder.join("clicks.tsv");
     std::fs::write(&path, format!("query\ttitle\n{rows}")).expect("written");
-    let config = LogConfig { max_trigrams: 1000, ..LogConfig::default() };
-    ClickLog::read(ClickSource::file(&path), Storage::Folder(folder), config).expect("a log")
+    let config = TrainConfig { max_trigrams: 1000, ..TrainConfig::default() };
+    ClickLog::read(ClickSource::file(&path), Storage::Folder(folder), &config).expect("a log")
 }
 
 fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
