@@ -11,7 +11,7 @@
 use anyhow::Result;
 use clap::Parser;
 use clickvec::encoder::{EncoderConfig, Peephole};
-use clickvec::internals::clicks::{ClickLog, Minibatch, MinibatchConfig, Minibatches, Storage};
+use clickvec::internals::clicks::{ClickLog, Minibatch, Minibatches, Storage};
 use clickvec::internals::encoder::{Gradients, TextStatistics, Trace, initialize};
 use clickvec::internals::loss::Loss;
 use clickvec::internals::math::Buffer;
@@ -20,7 +20,6 @@ use clickvec::internals::math::vector::add_scaled;
 use clickvec::internals::optimizer::{MomentumSchedule, Optimizer, OptimizerConfig};
 use clickvec::internals::text::batch::Batch;
 use clickvec::train::TrainConfig;
-use clickvec::train::Views;
 use clickvec::train::{ClickSource, Section};
 use clickvec_bench::{median, seconds};
 use serde_json::json;
@@ -100,21 +99,7 @@ impl Work {
 
 /// The median seconds of each part.
 fn train(config: &TrainConfig, log: &ClickLog, folder: &Path, count: u64) -> Result<([f64; 7], Work)> {
-    let minibatch_config = MinibatchConfig {
-        section: Section::Clicks,
-        titles: 0.0,
-        query_views: Views::NONE,
-        title_views: Views::NONE,
-        size: config.batch_size,
-        loss: config.loss.kind,
-        negatives: config.negatives,
-        source: config.negative_source,
-        shared_tower: false,
-        seed: 1,
-        members: 1,
-        distillation: None,
-    };
-    let minibatches = Minibatches::new(log, minibatch_config, Storage::Folder(folder))?;
+    let minibatches = Minibatches::new(log, Section::Clicks, config.clone(), Storage::Folder(folder))?;
     let EncoderConfig::Lstm(lstm) = &config.encoder else { anyhow::bail!("the preset is an LSTM") };
     assert!(lstm.cells == CELLS && !lstm.forget_gate && lstm.peephole == Peephole::None, "the preset has other gates");
     let mut towers = ["query", "document"].map(|side| {

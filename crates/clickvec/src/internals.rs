@@ -5,8 +5,8 @@
 pub mod clicks {
     pub use crate::clicks::held_out::query_hash;
     pub use crate::clicks::{
-        ClickLog, ClickReader, Distillation, LogConfig, Minibatch, MinibatchConfig, Minibatches, Storage,
-        pair_fingerprint, text_hash, title_fingerprint,
+        ClickLog, ClickReader, LogConfig, Minibatch, Minibatches, Storage, pair_fingerprint, text_hash,
+        title_fingerprint,
     };
 }
 

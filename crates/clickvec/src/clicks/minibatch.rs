@@ -7,11 +7,12 @@ use distinct::Distinct;
 use negatives::{block, sample, sample_uniform};
 
 use super::viewed::ViewedQueries;
-use super::{ClickLog, Distillation, Section, Spooled, Storage, noise};
+use super::{ClickLog, Section, Spooled, Storage, noise};
 use crate::fields::number_or;
 use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
 use crate::ranks::Part;
 use crate::rng::{self, Permutation};
+use crate::settings::TrainConfig;
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
@@ -60,40 +61,13 @@ pub enum NegativeSource {
 /// The most titles of a query with a teacher's scores in a minibatch.
 const SCORED_TITLES: usize = 4;
 
-/// Settings for making minibatches.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MinibatchConfig {
-    /// The pairs to use.
-    pub section: Section,
-    /// With clicks: the number of titles, each paired with itself, to mix into an epoch for each clicked pair.
-    pub titles: f32,
-    /// Changes to queries.
-    pub query_views: Views,
-    /// Changes to a title that is its own query.
-    pub title_views: Views,
-    /// The number of pairs in a minibatch; the last of an epoch may have fewer.
-    pub size: usize,
-    /// The loss, which decides what it needs to know of titles.
-    pub loss: LossKind,
-    /// The number of negatives of a pair.
-    pub negatives: Negatives,
-    /// The source of negatives.
-    pub source: NegativeSource,
-    /// Whether one tower reads all texts. Then [`Minibatch::queries`] contains the queries and, after them, the
-    /// titles.
-    pub shared_tower: bool,
-    /// The seed of the order of pairs and of the negatives.
-    pub seed: u64,
-    /// The number of members, each of which learns from its own minibatches.
-    pub members: usize,
-    /// The influence of the log's teacher, if it has one.
-    pub distillation: Option<Distillation>,
-}
-
 /// A maker of the minibatches of a log. It makes them in any order, because none depends on the ones before it.
 pub struct Minibatches<'a> {
     log: &'a ClickLog,
-    config: MinibatchConfig,
+    /// The pairs to use.
+    section: Section,
+    /// The settings of the training, with those of the section.
+    config: TrainConfig,
     /// With [`NegativeSource::Uniform`]: for each distinct title its hash and a pair that has it.
     titles: Option<Spooled<[u64; 2]>>,
     /// With [`LossKind::Nce`] and [`NegativeSource::Minibatch`]: for each pair of the log, the logarithm of the chance that a
@@ -137,17 +111,22 @@ impl Minibatch {
 }
 
 impl<'a> Minibatches<'a> {
-    /// Creates the minibatches of `log`. A list of all titles, if needed, is stored in `storage`.
+    /// Creates the minibatches of a section of `log`, with the settings of its training. A list of all titles, if needed, is stored in `storage`.
     ///
     /// # Errors
     /// [`clickvec_tables::ErrorKind::Io`] if a temporary file cannot be written; [`clickvec_tables::ErrorKind::Memory`].
-    pub fn new(log: &'a ClickLog, config: MinibatchConfig, storage: Storage<'_>) -> Result<Minibatches<'a>> {
-        let titles = match config.source {
+    pub fn new(
+        log: &'a ClickLog,
+        section: Section,
+        config: TrainConfig,
+        storage: Storage<'_>,
+    ) -> Result<Minibatches<'a>> {
+        let titles = match config.negative_source {
             NegativeSource::Minibatch => None,
             NegativeSource::Uniform => Some(log.distinct_titles(storage)?),
         };
-        let mut minibatches = Minibatches { log, config, titles, noise: None, part: None };
-        if config.loss == LossKind::Nce && config.source == NegativeSource::Minibatch {
+        let mut minibatches = Minibatches { log, section, config, titles, noise: None, part: None };
+        if minibatches.config.loss.kind == LossKind::Nce && minibatches.titles.is_none() {
             minibatches.noise = Some(minibatches.title_chances(storage)?);
         }
         Ok(minibatches)
@@ -160,18 +139,18 @@ impl<'a> Minibatches<'a> {
 
     /// Returns the number of minibatches in an epoch.
     pub fn per_epoch(&self) -> u64 {
-        self.pairs().div_ceil(self.config.size as u64)
+        self.pairs().div_ceil(self.config.batch_size as u64)
     }
 
     /// Returns the number of pairs in minibatch number `index` of an epoch.
     pub(crate) fn pairs_of(&self, index: u64) -> u64 {
-        let size = self.config.size as u64;
+        let size = self.config.batch_size as u64;
         size.min(self.pairs() - index * size)
     }
 
     /// Returns the number of pairs in an epoch.
     pub fn pairs(&self) -> u64 {
-        let section = self.log.section(self.config.section);
+        let section = self.log.section(self.section);
         section.end - section.start + self.titles_among_clicks()
     }
 
@@ -180,31 +159,32 @@ impl<'a> Minibatches<'a> {
         let titles = self.log.section(Section::Titles);
         // Each epoch draws other titles to mix among the clicks.
         let share = self.titles_among_clicks() as f64 / (titles.end - titles.start).max(1) as f64;
-        let (clicks, titles) = match self.config.section {
+        let (clicks, titles) = match self.section {
             Section::Clicks => (1.0, share),
             Section::Titles => (0.0, 1.0),
         };
-        let epoch = noise::Epoch { clicks, titles, pairs: self.pairs(), minibatch: self.config.size };
+        let epoch = noise::Epoch { clicks, titles, pairs: self.pairs(), minibatch: self.config.batch_size };
         epoch.title_chances(self.log, storage)
     }
 
     fn titles_among_clicks(&self) -> u64 {
-        match self.config.section {
+        match self.section {
             Section::Titles => 0,
             Section::Clicks => {
                 let (clicks, titles) = (self.log.section(Section::Clicks), self.log.section(Section::Titles));
-                ((clicks.end as f64 * f64::from(self.config.titles)) as u64).min(titles.end - titles.start)
+                let share = self.config.titles.map_or(0.0, |titles| titles.among_clicks);
+                ((clicks.end as f64 * f64::from(share)) as u64).min(titles.end - titles.start)
             }
         }
     }
 
     /// Replaces `numbers` by the pairs of a minibatch, in the order of the epoch.
     fn choose(&self, seed: u64, epoch: u64, index: u64, numbers: &mut Vec<u64>) {
-        let (pairs, size) = (self.pairs(), self.config.size as u64);
+        let (pairs, size) = (self.pairs(), self.config.batch_size as u64);
         let order = Permutation::new(pairs, seed, "order", epoch);
         let indexes = index * size..((index + 1) * size).min(pairs);
         numbers.clear();
-        let section = self.log.section(self.config.section);
+        let section = self.log.section(self.section);
         if self.titles_among_clicks() == 0 {
             numbers.extend(indexes.map(|index| section.start + order.at(index)));
             return;
@@ -219,20 +199,20 @@ impl<'a> Minibatches<'a> {
 
     /// Returns whether no query is changed.
     fn is_plain(&self) -> bool {
-        match self.config.section {
-            Section::Clicks => self.config.query_views == Views::NONE && self.titles_among_clicks() == 0,
+        match self.section {
+            Section::Clicks => self.config.augment == Views::NONE && self.titles_among_clicks() == 0,
             Section::Titles => false,
         }
     }
 
     /// Fills minibatch number `index` of `epoch`, both counted from 0.
     pub fn fill(&self, epoch: u64, index: u64, minibatch: &mut Minibatch) {
-        if self.config.members < 2 {
+        if self.config.encoder.members() < 2 {
             return self.fill_one(self.config.seed, epoch, index, minibatch);
         }
         let learns = |member: usize| self.part.as_ref().is_none_or(|part| part.members[member]);
         let mut others = std::mem::take(&mut minibatch.others);
-        others.resize_with(self.config.members - 1, Minibatch::default);
+        others.resize_with(self.config.encoder.members() - 1, Minibatch::default);
         rayon::join(
             || {
                 if learns(0) {
@@ -319,13 +299,14 @@ impl<'a> Minibatches<'a> {
         }
         views.clear();
         let first_title = log.section(Section::Titles).start;
-        let name = match self.config.section {
+        let name = match self.section {
             Section::Titles => "views of titles",
             Section::Clicks => "views of queries",
         };
         let mut stream = rng::stream(seed, name, epoch * self.per_epoch() + index);
+        let title_views = self.config.titles.map_or(Views::NONE, |titles| titles.views);
         for &number in numbers.iter() {
-            let how = if number < first_title { &self.config.query_views } else { &self.config.title_views };
+            let how = if number < first_title { &self.config.augment } else { &title_views };
             views.push(log, log.pair(number as usize).query_words, how, &mut stream);
         }
         self.pack(views.texts(), title_texts, &views.words(log), queries, titles);
@@ -333,7 +314,7 @@ impl<'a> Minibatches<'a> {
 
     /// Fills in ln P_n of the titles in these rows, if the loss needs it.
     fn fill_noise(&self, rows: &Distinct, noise: &mut Option<Vec<f32>>) {
-        if self.config.loss == LossKind::Softmax {
+        if self.config.loss.kind == LossKind::Softmax {
             *noise = None;
             return;
         }
@@ -345,7 +326,7 @@ impl<'a> Minibatches<'a> {
 
     /// Fills in the teacher's cosines of the pairs with these numbers and of the titles with these hashes.
     fn ask_teacher(&self, numbers: &[u64], titles: &[u64], pairs: &mut Pairs) {
-        let (Some(taught), Some(how)) = (self.log.taught(), self.config.distillation) else {
+        let (Some(taught), Some(how)) = (self.log.taught(), self.config.teacher) else {
             pairs.targets = None;
             return;
         };
@@ -367,7 +348,7 @@ impl<'a> Minibatches<'a> {
         rows: &mut Distinct,
         margins: &mut Option<Margins>,
     ) {
-        let (Some(scored), Some(how)) = (self.log.scored(), self.config.distillation) else {
+        let (Some(scored), Some(how)) = (self.log.scored(), self.config.teacher) else {
             *margins = None;
             return;
         };
@@ -410,7 +391,7 @@ impl<'a> Minibatches<'a> {
         let features = self.log.dictionary().len();
         let fill = |batch: &mut Batch, texts: &mut dyn Iterator<Item = &'t [WordId]>| {
             // Members are learnt next to each other, so a single one need not be divided among threads.
-            if self.config.members > 1 {
+            if self.config.encoder.members() > 1 {
                 batch.fill_all(texts, words)
             } else {
                 batch.fill(texts, words)
@@ -420,7 +401,7 @@ impl<'a> Minibatches<'a> {
             }
             batch.plan_rows(features);
         };
-        if self.config.shared_tower {
+        if self.config.shared_towers {
             fill(queries, &mut query_texts.chain(title_texts));
             return;
         }

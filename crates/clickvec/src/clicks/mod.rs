@@ -24,7 +24,7 @@ pub use grade::click_grades;
 pub use hashes::{pair_fingerprint, text_hash, title_fingerprint};
 pub use held_out::{HeldOut, HeldOutCounts, HeldOutQuery};
 pub use log::{ClickLog, LogConfig, Section};
-pub use minibatch::{Minibatch, MinibatchConfig, Minibatches, NegativeSource, Negatives};
+pub use minibatch::{Minibatch, Minibatches, NegativeSource, Negatives};
 pub use reader::ClickReader;
 pub use scored::ScoreCoverage;
 pub(crate) use scored::Scored;
@@ -33,7 +33,7 @@ pub(crate) use spool::Spooled;
 pub use spool::Storage;
 pub use statistics::LogStatistics;
 pub(crate) use taught::Taught;
-pub use taught::{Distillation, TeacherCoverage};
+pub use taught::TeacherCoverage;
 pub use teacher::Teacher;
 
 /// The weight that a pair gets from the `count` column of a click log. [`Weighting::Binary`] also

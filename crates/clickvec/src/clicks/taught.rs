@@ -17,19 +17,6 @@ use crate::vector_file::fault::other_dimension;
 use clickvec_tables::Result;
 use clickvec_tables::memory::NoRoom;
 
-/// The influence of a teacher on the loss.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Distillation {
-    /// The factor that multiplies cosines before the softmax.
-    pub gamma: f32,
-    /// The teacher's share of the loss of a clicked pair.
-    pub clicks: f32,
-    /// The teacher's share of the loss of a title that is its own query.
-    pub titles: f32,
-    /// The share of the teacher's scores in the loss of a pair whose query has some.
-    pub scores: f32,
-}
-
 /// Coverage of a log by a teacher's vectors.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct TeacherCoverage {

@@ -1,9 +1,8 @@
 //! The stages of a run: titles first, then clicks. Each has its own settings, minibatches and optimiser.
 
-use crate::clicks::{ClickLog, Distillation, MinibatchConfig, Minibatches, Section, Storage};
+use crate::clicks::{ClickLog, Minibatches, Section, Storage};
 use crate::optimizer::{MomentumSchedule, OptimizerConfig};
 use crate::settings::TrainConfig;
-use crate::views::Views;
 use clickvec_tables::Result;
 
 /// A part of a run: some epochs over one section of the log.
@@ -24,26 +23,7 @@ pub(super) fn stages<'a>(config: &TrainConfig, log: &'a ClickLog, storage: Stora
         if log.section(section).is_empty() || config.epochs == 0 {
             continue;
         }
-        let minibatches = MinibatchConfig {
-            section,
-            titles: config.titles.map_or(0.0, |titles| titles.among_clicks),
-            query_views: config.augment,
-            title_views: config.titles.map_or(Views::NONE, |titles| titles.views),
-            size: config.batch_size,
-            loss: config.loss.kind,
-            negatives: config.negatives,
-            source: config.negative_source,
-            shared_tower: config.shared_towers,
-            seed: config.seed,
-            members: config.encoder.members(),
-            distillation: config.teacher.map(|teacher| Distillation {
-                gamma: teacher.gamma,
-                clicks: teacher.clicks,
-                titles: teacher.titles,
-                scores: teacher.scores,
-            }),
-        };
-        let minibatches = Minibatches::new(log, minibatches, storage)?;
+        let minibatches = Minibatches::new(log, section, config.clone(), storage)?;
         let before = stages.last().map_or(0, |stage| stage.before + stage.config.epochs);
         stages.push(Stage { section, config, minibatches, before });
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clicks::ClickSource;
-use crate::settings::TrainConfig;
+use crate::settings::{LossConfig, TrainConfig};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -13,21 +13,8 @@ fn log(folder: &Path, rows: &str) -> ClickLog {
     ClickLog::read(ClickSource::file(&path), Storage::Folder(folder), &config).expect("a log")
 }
 
-fn config(negatives: Negatives, source: NegativeSource) -> MinibatchConfig {
-    MinibatchConfig {
-        section: Section::Clicks,
-        titles: 0.0,
-        query_views: Views::NONE,
-        title_views: Views::NONE,
-        size: 16,
-        loss: LossKind::Softmax,
-        negatives,
-        source,
-        shared_tower: false,
-        seed: 3,
-        members: 1,
-        distillation: None,
-    }
+fn config(negatives: Negatives, negative_source: NegativeSource) -> TrainConfig {
+    TrainConfig { batch_size: 16, negatives, negative_source, shared_towers: false, seed: 3, ..TrainConfig::default() }
 }
 
 /// 40 queries with two clicked titles each. Every title is clicked for two queries.
@@ -63,8 +50,8 @@ fn a_negative_was_never_clicked_and_never_repeats() {
         (Negatives::Sampled(3), NegativeSource::Uniform),
         (Negatives::Sampled(100), NegativeSource::Uniform),
     ] {
-        let minibatches =
-            Minibatches::new(&log, config(kind, source), Storage::Folder(folder.path())).expect("minibatches");
+        let minibatches = Minibatches::new(&log, Section::Clicks, config(kind, source), Storage::Folder(folder.path()))
+            .expect("minibatches");
         let mut minibatch = Minibatch::default();
         for index in 0..minibatches.per_epoch() {
             minibatches.fill(0, index, &mut minibatch);
@@ -94,7 +81,7 @@ fn an_epoch_is_every_pair_once_and_the_seed_fixes_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = log(folder.path(), &rows());
     let kind = config(Negatives::Sampled(2), NegativeSource::Minibatch);
-    let minibatches = Minibatches::new(&log, kind, Storage::Memory).expect("minibatches");
+    let minibatches = Minibatches::new(&log, Section::Clicks, kind, Storage::Memory).expect("minibatches");
     let run = |epoch: u64, order: &[u64]| {
         let mut minibatch = Minibatch::default();
         let mut seen = vec![Vec::new(); minibatches.per_epoch() as usize];
@@ -128,8 +115,9 @@ fn noise_is_how_often_minibatches_have_a_title() {
     };
     let rows: String = (0..800).map(|i| format!("query{i}\t{}\n", title(i))).collect();
     let log = log(folder.path(), &rows);
-    let nce = |source| MinibatchConfig { loss: LossKind::Nce, size: 4, ..config(Negatives::Sampled(2), source) };
-    let made = |source| Minibatches::new(&log, nce(source), Storage::Memory).expect("minibatches");
+    let loss = LossConfig { kind: LossKind::Nce, ..LossConfig::default() };
+    let nce = |source| TrainConfig { loss, batch_size: 4, ..config(Negatives::Sampled(2), source) };
+    let made = |source| Minibatches::new(&log, Section::Clicks, nce(source), Storage::Memory).expect("minibatches");
     let minibatches = made(NegativeSource::Minibatch);
     let (mut minibatch, mut found) = (Minibatch::default(), std::collections::HashMap::new());
     for (epoch, index) in (0..20).flat_map(|epoch| (0..200).map(move |index| (epoch, index))) {
