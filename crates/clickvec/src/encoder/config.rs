@@ -1,6 +1,6 @@
 //! The kind of an encoder and its sizes.
 
-use super::bidirectional::BilstmConfig;
+use super::joined::BilstmConfig;
 use super::kind::EncoderKind;
 use super::{
     ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,

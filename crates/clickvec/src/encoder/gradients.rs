@@ -1,7 +1,6 @@
 //! Gradients of an encoder's weights, and the working memory of the backward pass.
 
-use super::input::{bias_gradient, gather_gradient};
-use super::{Direction, Tensor, TensorKind};
+use super::{Tensor, TensorKind};
 use crate::math::vector::add;
 use crate::math::{Buffer, Matrix};
 use crate::ranks::Chain;
@@ -68,30 +67,6 @@ impl Scratch {
     /// Makes room for this many blocks.
     pub(crate) fn shape_blocks(&mut self, blocks: usize) {
         self.blocks.resize_with(blocks.max(self.blocks.len()), BlockScratch::default);
-    }
-
-    /// Adds up what the blocks of a recurrent layer left here, and what flows to words and biases: `rows` [packed rows, W] is
-    /// ∂L/∂(the projection that was read). Returns the sum of the squares of the input matrix's gradient.
-    pub(crate) fn sum_layer(
-        &mut self,
-        batch: &Batch,
-        tensors: &[Tensor],
-        direction: Direction,
-        rows: &[f32],
-        gradients: &mut [Matrix],
-    ) -> f64 {
-        let Scratch { squares, blocks, occurrences, chain, .. } = self;
-        reduce_blocks(&blocks[..batch.blocks.len()], tensors, gradients, chain.as_mut());
-        let occurrences = match direction {
-            Direction::Forward => &batch.occurrences,
-            Direction::Backward => {
-                batch.occurrences_reversed(occurrences);
-                &*occurrences
-            }
-        };
-        let sum = gather_gradient(batch, occurrences, rows, &mut gradients[0], squares, chain.as_mut());
-        bias_gradient(batch, gradients);
-        sum
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Each distinct word of a batch is projected once, and its gradient is gathered once.
 
-use super::Tensor;
 use super::gradients::SLICE;
+use super::{Direction, Scratch, Tensor, reduce_blocks};
 use crate::math::sparse::{RowCount, add_rows, sum_rows};
 use crate::math::vector::{add, sum_of_squares};
 use crate::math::{Buffer, Matrix};
@@ -149,7 +149,7 @@ fn gather_over_ranks(
 
 /// Computes the gradient of a bias that is added at every packed row from that of the weights, since every packed row is an
 /// occurrence of some word. `gradients` are those of the input matrix, the recurrent weights and the bias.
-pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
+fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
     let [input, _, bias, ..] = gradients else { unreachable!("input, recurrent, bias") };
     let (width, words) = (bias.columns(), batch.distinct_words());
     bias.data_mut().par_chunks_mut(BIAS_CHUNK).enumerate().for_each(|(chunk, sum)| {
@@ -157,6 +157,32 @@ pub(crate) fn bias_gradient(batch: &Batch, gradients: &mut [Matrix]) {
             add(sum, &word[chunk * BIAS_CHUNK..][..sum.len()]);
         }
     });
+}
+
+impl Scratch {
+    /// Adds up what the blocks of a recurrent layer left here, and what flows to words and biases: `rows` [packed rows, W] is
+    /// ∂L/∂(the projection that was read). Returns the sum of the squares of the input matrix's gradient.
+    pub(crate) fn sum_layer(
+        &mut self,
+        batch: &Batch,
+        tensors: &[Tensor],
+        direction: Direction,
+        rows: &[f32],
+        gradients: &mut [Matrix],
+    ) -> f64 {
+        let Scratch { squares, blocks, occurrences, chain, .. } = self;
+        reduce_blocks(&blocks[..batch.blocks.len()], tensors, gradients, chain.as_mut());
+        let occurrences = match direction {
+            Direction::Forward => &batch.occurrences,
+            Direction::Backward => {
+                batch.occurrences_reversed(occurrences);
+                &*occurrences
+            }
+        };
+        let sum = gather_gradient(batch, occurrences, rows, &mut gradients[0], squares, chain.as_mut());
+        bias_gradient(batch, gradients);
+        sum
+    }
 }
 
 /// Returns the pieces of `rows` [packed rows, W], cut at the borders of the blocks.

@@ -6,9 +6,11 @@
 //! have learnt (`train::projection`).
 
 use super::input::Input;
+use super::kind::{EncoderKind, layer_parameters};
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Quantity, Slot, States};
-use super::{Bptt, Encoder, Gradients, LstmConfig, Tensor, Trace};
+use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, Trace};
+use crate::fields::Field;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
 use crate::math::{Buffer, Matrix};
@@ -17,6 +19,89 @@ use std::borrow::Cow;
 
 /// The name of the projection's matrix.
 const PROJECTION: &str = "projection";
+
+impl EncoderKind for LstmConfig {
+    fn name(&self) -> &'static str {
+        "lstm"
+    }
+
+    fn about(&self) -> &'static str {
+        "Long short-term memory"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} cells{}", self.cells, self.variant())
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        Box::new(Joined::new(features, *self, [(String::new(), Direction::Forward)]))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        let cells = self.cells as u64;
+        let gates = layer_parameters(features.checked_add(cells)?, cells)?.checked_mul(self.gates() as u64)?;
+        let peephole = match self.peephole {
+            Peephole::None => 0,
+            Peephole::Diagonal => cells,
+            Peephole::Full => cells.checked_mul(cells)?,
+        };
+        gates.checked_add(peephole.checked_mul(self.gates() as u64 - 1)?)
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        LstmConfig::FIELDS
+    }
+
+    fn description(&self) -> Description {
+        lstm::describe(self.forget_gate)
+    }
+
+    fn has_published_signals(&self) -> bool {
+        true
+    }
+
+    fn adds_up(&self) -> bool {
+        !self.forget_gate
+    }
+}
+
+/// The sizes of a bidirectional LSTM: those of each direction.
+pub(super) struct BilstmConfig(pub(super) LstmConfig);
+
+impl EncoderKind for BilstmConfig {
+    fn name(&self) -> &'static str {
+        "bilstm"
+    }
+
+    fn about(&self) -> &'static str {
+        "Two LSTMs, one that reads forwards and one that reads backwards"
+    }
+
+    fn sizes(&self) -> String {
+        format!("{} cells in each direction{}", self.0.cells, self.0.variant())
+    }
+
+    fn build(&self, features: usize) -> Box<dyn Encoder> {
+        let lstms = [("forward.", Direction::Forward), ("backward.", Direction::Backward)];
+        Box::new(Joined::new(features, self.0, lstms.map(|(prefix, direction)| (prefix.to_owned(), direction))))
+    }
+
+    fn parameters(&self, features: u64) -> Option<u64> {
+        self.0.parameters(features)?.checked_mul(2)
+    }
+
+    fn fields(&self) -> &'static [Field] {
+        LstmConfig::FIELDS
+    }
+
+    fn description(&self) -> Description {
+        self.0.description()
+    }
+
+    fn has_published_signals(&self) -> bool {
+        true
+    }
+}
 
 /// LSTMs that read the same text.
 pub(super) struct Joined {

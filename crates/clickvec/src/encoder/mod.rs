@@ -4,7 +4,6 @@
 //! serving and explaining run the same [`Encoder::forward`]. Everything about one kind of encoder is in its own file: sizes,
 //! limits, defaults, both passes, the reader of its states, and its description for explanations.
 
-mod bidirectional;
 mod clsm;
 pub(crate) mod config;
 pub(crate) mod description;

@@ -10,11 +10,10 @@ pub(super) use backward::{EmbeddingGradient, backward, gate_errors};
 pub(super) use forward::{Order, forward};
 pub(super) use states::LstmStates;
 
-use super::joined::Joined;
-use super::kind::{EncoderKind, UNITS, layer_parameters};
+use super::kind::UNITS;
 use super::trace::{Direction, State};
-use super::{Description, Encoder, Reading, Tensor, TensorKind};
-use crate::fields::{Field, fields};
+use super::{Description, Reading, Tensor, TensorKind};
+use crate::fields::fields;
 use serde::{Deserialize, Serialize};
 
 /// The order of an LSTM's tensors.
@@ -53,51 +52,6 @@ impl Default for LstmConfig {
     /// Returns the LSTM of the paper's experiments: 96 cells, no forget gate, no peepholes.
     fn default() -> LstmConfig {
         LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
-    }
-}
-
-impl EncoderKind for LstmConfig {
-    fn name(&self) -> &'static str {
-        "lstm"
-    }
-
-    fn about(&self) -> &'static str {
-        "Long short-term memory"
-    }
-
-    fn sizes(&self) -> String {
-        format!("{} cells{}", self.cells, self.variant())
-    }
-
-    fn build(&self, features: usize) -> Box<dyn Encoder> {
-        Box::new(Joined::new(features, *self, [(String::new(), Direction::Forward)]))
-    }
-
-    fn parameters(&self, features: u64) -> Option<u64> {
-        let cells = self.cells as u64;
-        let gates = layer_parameters(features.checked_add(cells)?, cells)?.checked_mul(self.gates() as u64)?;
-        let peephole = match self.peephole {
-            Peephole::None => 0,
-            Peephole::Diagonal => cells,
-            Peephole::Full => cells.checked_mul(cells)?,
-        };
-        gates.checked_add(peephole.checked_mul(self.gates() as u64 - 1)?)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        LstmConfig::FIELDS
-    }
-
-    fn description(&self) -> Description {
-        describe(self.forget_gate)
-    }
-
-    fn has_published_signals(&self) -> bool {
-        true
-    }
-
-    fn adds_up(&self) -> bool {
-        !self.forget_gate
     }
 }
 
