@@ -34,16 +34,18 @@ const WORDS_WEIGHT_WITHOUT_CLICKS: f64 = 0.05;
 const TEACHER_WEIGHT: f64 = 0.3;
 const FUSION_FILE: &str = "fusion.json";
 
-/// Method and weights, and the data of the parts for all segments.
-#[derive(Debug, Clone, PartialEq)]
+/// Method and weights, and the data of the parts for all segments. Serialized, without the data, which has files of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fusion {
     /// The method that makes scores comparable.
     pub method: FusionMethod,
     /// The weight of each part that the index has. A part with weight 0 takes no part in the fusion.
     pub weights: ByPart<f64>,
     /// The trigrams, if they have a weight; `None` as well until the titles that they are learnt from are there.
+    #[serde(skip)]
     pub trigrams: Option<Trigrams>,
     /// The teacher's vectors, if they have a weight.
+    #[serde(skip)]
     pub teacher: Option<Teacher>,
     /// The BM25 of the words.
     pub bm25: Bm25,
@@ -53,17 +55,6 @@ pub struct Fusion {
     pub title_match: TitleMatch,
     /// Whether a user chose the weights, instead of the default.
     pub custom: bool,
-}
-
-/// A [`Fusion`] in the file of an index. The trigrams and the teacher have files of their own.
-#[derive(Debug, Serialize, Deserialize)]
-struct FusionFile {
-    method: FusionMethod,
-    weights: ByPart<f64>,
-    bm25: Bm25,
-    analysis: Analysis,
-    title_match: TitleMatch,
-    custom: bool,
 }
 
 /// The default of [`Fusion::for_model`] for a model that was trained on clicks.
@@ -141,7 +132,8 @@ impl Fusion {
     /// Opens the fusion that an index keeps.
     pub(crate) fn open(folder: &Folder) -> Result<Fusion> {
         let path = folder.path().join(FUSION_FILE);
-        let FusionFile { method, weights, bm25, analysis, title_match, custom } = folder.json(FUSION_FILE)?;
+        let fusion: Fusion = folder.json(FUSION_FILE)?;
+        let Fusion { weights, bm25, title_match, .. } = &fusion;
         if !title_match.are_weights() {
             return Err(malformed(&path, "weights of 0 or more in title_match", format!("{title_match:?}")));
         }
@@ -158,13 +150,12 @@ impl Fusion {
         }
         let trigrams = weights.get(Part::Trigrams).map(|_| Trigrams::open(folder)).transpose()?;
         let teacher = weights.get(Part::Teacher).map(|_| Teacher::open(folder)).transpose()?;
-        Ok(Fusion { method, weights, trigrams, teacher, bm25, analysis, title_match, custom })
+        Ok(Fusion { trigrams, teacher, ..fusion })
     }
 
     /// Writes the fusion into the first segment of an index.
     pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
-        let Fusion { method, weights, bm25, analysis, title_match, custom, .. } = *self;
-        folder.json(FUSION_FILE, &FusionFile { method, weights, bm25, analysis, title_match, custom })?;
+        folder.json(FUSION_FILE, self)?;
         folder.part("fusion", "json", &[FUSION_FILE]);
         Ok(())
     }
