@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clickvec::tables::Titles;
-use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Overrides, Teacher, TrainConfig};
+use clickvec::train::{ClickSource, Event, Inputs, Outcome, Output, Overrides, Teacher};
 use clickvec_eval::training::{Progress, Trained, Training};
 use clickvec_eval::{self as eval, Judgments, TestSetFiles};
 use clickvec_tables::ErrorKind;
@@ -13,7 +13,7 @@ use clickvec_tables::table::MemoryTable;
 use clickvec_tools::Watcher as _;
 use pyo3::prelude::*;
 
-use crate::bridge::{Caller, TOLD_EVERY, serve};
+use crate::bridge::{TOLD_EVERY, serve};
 use crate::model::Model;
 use crate::table::{Shape, Source};
 use crate::texts::Texts;
@@ -93,21 +93,53 @@ pub(crate) fn train(
     };
     let names = rows.as_ref().map(|rows| rows.names.clone());
     let teachers = teachers.iter().map(vectors).collect::<PyResult<Vec<_>>>()?;
-    let run = Run {
-        config,
-        file,
-        is_scored: scored.is_some(),
-        names,
-        titles,
-        init: init.map(|model| &*model.inner),
-        teachers,
-        output,
-        validation,
-        checkpoint_every,
-        resume,
-        scratch,
-    };
-    let trained = serve(py, rows, &tell, move |caller| run.work(&caller))?;
+    let init = init.map(|model| &*model.inner);
+    let trained = serve(py, rows, &tell, move |caller| {
+        let mut told = Instant::now();
+        let mut on_progress = |progress: Progress<'_>| {
+            let is_due = match progress {
+                Progress::Run { event: Event::Reading { .. } | Event::Minibatch { .. }, .. } => {
+                    told.elapsed() >= TOLD_EVERY
+                }
+                _ => true,
+            };
+            if is_due {
+                told = Instant::now();
+                caller.tell(json::value(&progress));
+            }
+            if caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let judged =
+            validation.iter().flat_map(|(judged, topics, titles)| [judged].into_iter().chain(topics).chain(titles));
+        let read = file.iter().chain(&titles).chain(judged).chain(teachers.iter().filter_map(Vectors::file));
+        let read: Vec<PathBuf> = read.cloned().collect();
+        let judgments = validation.as_ref().map(|files| judgments(files, &config.field)).transpose()?;
+        let titles: Vec<Titles> = titles.iter().map(Titles::from).collect();
+        let training = Training {
+            config: &config,
+            titles: &titles,
+            init,
+            teachers: &|| Ok(teachers.iter().map(|vectors| vectors.teacher(&config.field)).collect()),
+            validation: judgments.as_ref(),
+            output: output.as_ref().map(|path| Output { path, checkpoint_every, resume }),
+            scratch: scratch.as_deref(),
+            inputs: &read,
+            ..Training::new(&config)
+        };
+        let table = names.as_ref().map(|names| caller.table("clicks", names.clone()));
+        let clicks = match file.as_deref().or(table.as_ref().map(MemoryTable::path)) {
+            Some(path) if scored.is_some() => ClickSource::file(path).scored(),
+            Some(path) => ClickSource::file(path),
+            None => ClickSource::none(),
+        };
+        Ok(match (training.run(clicks, &mut on_progress)?, &output) {
+            (Outcome::Cancelled, _) => None,
+            (Outcome::Finished(Trained::Memory(model)), _) => Some(*model),
+            (Outcome::Finished(Trained::File(_)), output) => {
+                Some(clickvec::model::Model::load(output.as_deref().unwrap_or("".as_ref()))?)
+            }
+        })
+    })?;
     trained.map(Model::new).ok_or_else(|| error::told(py, "interrupted"))
 }
 
@@ -127,107 +159,32 @@ fn vectors(source: &TeacherSource<'_>) -> PyResult<Vectors> {
     })
 }
 
-/// All that a run needs, on the threads that do it.
-struct Run<'a> {
-    config: TrainConfig,
-    file: Option<PathBuf>,
-    /// Whether the file has a teacher's scores instead of clicks.
-    is_scored: bool,
-    /// The names of the columns of clicks that come from Python.
-    names: Option<Vec<String>>,
-    titles: Vec<PathBuf>,
-    init: Option<&'a clickvec::model::Model>,
-    teachers: Vec<Vectors>,
-    output: Option<PathBuf>,
-    validation: Option<ValidationFiles>,
-    checkpoint_every: Option<u64>,
-    resume: bool,
-    scratch: Option<PathBuf>,
-}
-
-impl Run<'_> {
-    /// Trains the model; `None` if it should stop.
-    fn work(&self, caller: &Caller) -> clickvec::Result<Option<clickvec::model::Model>> {
-        let mut told = Instant::now();
-        let mut on_progress = |progress: Progress<'_>| {
-            let is_due = match progress {
-                Progress::Run { event: Event::Reading { .. } | Event::Minibatch { .. }, .. } => {
-                    told.elapsed() >= TOLD_EVERY
-                }
-                _ => true,
-            };
-            if is_due {
-                told = Instant::now();
-                caller.tell(json::value(&progress));
-            }
-            if caller.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let judgments = self.judgments()?;
-        let titles: Vec<Titles> = self.titles.iter().map(Titles::from).collect();
-        let training = Training {
-            config: &self.config,
-            titles: &titles,
-            init: self.init,
-            teachers: &|| Ok(self.teachers()),
-            validation: judgments.as_ref(),
-            output: self.output.as_ref().map(|path| Output {
-                path,
-                checkpoint_every: self.checkpoint_every,
-                resume: self.resume,
-            }),
-            scratch: self.scratch.as_deref(),
-            inputs: &self.read(),
-            ..Training::new(&self.config)
-        };
-        let table = self.names.as_ref().map(|names| caller.table("clicks", names.clone()));
-        let clicks = match self.file.as_deref().or(table.as_ref().map(MemoryTable::path)) {
-            Some(path) if self.is_scored => ClickSource::file(path).scored(),
-            Some(path) => ClickSource::file(path),
-            None => ClickSource::none(),
-        };
-        Ok(match (training.run(clicks, &mut on_progress)?, &self.output) {
-            (Outcome::Cancelled, _) => None,
-            (Outcome::Finished(Trained::Memory(model)), _) => Some(*model),
-            (Outcome::Finished(Trained::File(_)), output) => {
-                Some(clickvec::model::Model::load(output.as_deref().unwrap_or("".as_ref()))?)
-            }
-        })
-    }
-
-    /// Returns the judged titles that decide which epoch is kept.
-    fn judgments(&self) -> clickvec::Result<Option<Judgments>> {
-        let Some((judged, topics, titles)) = &self.validation else { return Ok(None) };
-        let (topics, titles) = (topics.as_deref(), titles.as_ref().map(Titles::from));
-        let files = TestSetFiles { judged, topics, titles, field: &self.config.field };
-        let set = eval::read_test_set(&files)?;
-        if set.judgments.queries.is_empty() {
-            let error = clickvec_tables::Error::expected(ErrorKind::Empty, "judged titles below the header", "none");
-            Err(error.at(judged))
-        } else {
-            Ok(Some(set.judgments))
-        }
-    }
-
-    fn teachers(&self) -> Vec<Teacher<'_>> {
-        let teachers = self.teachers.iter().map(|teacher| match teacher {
-            Vectors::File(path) => Teacher::open(path, &self.config.field),
+impl Vectors {
+    /// The teacher, whose scores are of the texts of the column `field`.
+    fn teacher<'a>(&'a self, field: &'a str) -> Teacher<'a> {
+        match self {
+            Vectors::File(path) => Teacher::open(path, field),
             Vectors::Memory(texts, numbers, dimension) => {
                 Teacher::vectors(texts.iter().zip(numbers.chunks_exact((*dimension).max(1))))
             }
-        });
-        teachers.collect()
+        }
     }
 
-    /// The files that are read.
-    fn read(&self) -> Vec<PathBuf> {
-        let validation = self
-            .validation
-            .iter()
-            .flat_map(|(judged, topics, titles)| std::iter::once(judged).chain(topics).chain(titles));
-        let teachers = self.teachers.iter().filter_map(|teacher| match teacher {
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
             Vectors::File(path) => Some(path),
             Vectors::Memory(..) => None,
-        });
-        self.file.iter().chain(&self.titles).chain(validation).chain(teachers).cloned().collect()
+        }
     }
+}
+
+/// The judged titles that decide which epoch is kept.
+fn judgments((judged, topics, titles): &ValidationFiles, field: &str) -> clickvec::Result<Judgments> {
+    let (topics, titles) = (topics.as_deref(), titles.as_ref().map(Titles::from));
+    let set = eval::read_test_set(&TestSetFiles { judged, topics, titles, field })?;
+    if set.judgments.queries.is_empty() {
+        let error = clickvec_tables::Error::expected(ErrorKind::Empty, "judged titles below the header", "none");
+        return Err(error.at(judged));
+    }
+    Ok(set.judgments)
 }
