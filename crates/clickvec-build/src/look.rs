@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clickvec::tables::{TITLE, Titles};
-use clickvec_logs::columns::{ALL, Role};
+use clickvec_logs::columns::Role;
 use clickvec_logs::guess::{self, GuessedColumns, Header, Kind, has};
-use clickvec_logs::preset::{self, Preset};
+use clickvec_logs::preset::Preset;
 use clickvec_logs::tables::Options;
 use clickvec_tables::shown::{listed, shown};
 use clickvec_tables::titles::ID;
@@ -51,7 +51,7 @@ pub(crate) fn look(build: &Build<'_>, go_on: &mut dyn FnMut() -> ControlFlow<()>
     for path in build.logs {
         let (kind, names, columns) = log_kind(path, build, header.as_ref())?;
         if let Kind::Preset(name) = kind {
-            preset = preset.or_else(|| preset::ALL.into_iter().find(|preset| preset.name() == name));
+            preset = preset.or_else(|| Preset::from_name(name));
         }
         if kind == Kind::Clicks && ["weight", "rare"].iter().any(|name| has(&names, name)) {
             counted = Some(path.clone());
@@ -155,7 +155,7 @@ fn log_kind(path: &Path, build: &Build<'_>, titles: Option<&Header>) -> Result<(
 
 /// Names the columns whose role was guessed and that have another name than usual.
 fn name_columns(options: &mut Options, guessed: &GuessedColumns) {
-    for role in ALL.into_iter().filter(|&role| role != guess::GRADE) {
+    for role in Role::ALL.into_iter().filter(|&role| role != guess::GRADE) {
         if let Some(name) = guessed.other_name(role, role.name()).filter(|_| !options.columns.is_named(role)) {
             options.columns.name(role, name);
         }

@@ -1,5 +1,6 @@
 //! The progress of a build.
 
+use clickvec_tables::named;
 use std::ops::ControlFlow;
 
 use clickvec_eval::{Contest, training};
@@ -8,38 +9,25 @@ use serde::Serialize;
 
 use crate::looked::Looked;
 
-/// A step of a build.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// The files are examined.
-    Look,
-    /// The clicks of the logs are counted.
-    Count,
-    /// The teacher encodes titles and queries.
-    Teach,
-    /// A model learns, without the clicks of some queries that are held out.
-    Learn,
-    /// The index is compared with BM25.
-    Test,
-    /// A model learns all clicks.
-    LearnAll,
-    /// The index is written.
-    Index,
-}
-
-impl Step {
-    /// Returns the name of the step, as a heading.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::Look => "looking at the files",
-            Step::Count => "counting clicks",
-            Step::Teach => "encoding titles and queries with the teacher",
-            Step::Learn => "learning",
-            Step::Test => "testing",
-            Step::LearnAll => "learning all clicks, also those held out",
-            Step::Index => "making the index",
-        }
+named! {
+    /// A step of a build.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Step {
+        /// The files are examined.
+        Look = "looking at the files",
+        /// The clicks of the logs are counted.
+        Count = "counting clicks",
+        /// The teacher encodes titles and queries.
+        Teach = "encoding titles and queries with the teacher",
+        /// A model learns, without the clicks of some queries that are held out.
+        Learn = "learning",
+        /// The index is compared with BM25.
+        Test = "testing",
+        /// A model learns all clicks.
+        LearnAll = "learning all clicks, also those held out",
+        /// The index is written.
+        Index = "making the index",
     }
 }
 

@@ -5,16 +5,19 @@
 //! presence of tied scores", ECIR 2008). If ties are broken by id, each group has one title and the metric is the
 //! usual one.
 
+use clickvec_tables::named;
 use std::cmp::Ordering;
 
-/// The gain of a grade g in NDCG.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Gain {
-    /// 2^g − 1, as in the papers.
-    #[default]
-    Exponential,
-    /// g, as in trec_eval.
-    Linear,
+named! {
+    /// The gain of a grade g in NDCG.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Gain {
+        /// 2^g − 1, as in the papers.
+        #[default]
+        Exponential = "exponential",
+        /// g, as in trec_eval.
+        Linear = "linear",
+    }
 }
 
 impl Gain {
@@ -27,14 +30,16 @@ impl Gain {
     }
 }
 
-/// The treatment of titles with equal scores.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ties {
-    /// The mean over all orders of the tied titles.
-    #[default]
-    Expected,
-    /// The larger id first, compared byte by byte, as trec_eval does.
-    Trec,
+named! {
+    /// The treatment of titles with equal scores.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Ties {
+        /// The mean over all orders of the tied titles.
+        #[default]
+        Expected = "expected",
+        /// The larger id first, compared byte by byte, as trec_eval does.
+        Trec = "trec",
+    }
 }
 
 /// A title in a system's answer to a query.

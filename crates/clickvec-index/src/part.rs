@@ -1,46 +1,27 @@
 //! The parts of an index that find titles, by name, and values for each.
 
-use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use clickvec_tables::named;
 use clickvec_tables::shown::shortened;
 
 use crate::error::{Error, ErrorKind};
 
-/// A part of an index that finds titles. Its score is BM25 for words, and a cosine for all others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
-    /// The model's vectors: titles that mean what the query means.
-    Vectors,
-    /// The words: titles that have the query's words, by BM25.
-    Words,
-    /// The letter trigrams: titles with words that are spelled alike.
-    Trigrams,
-    /// Vectors that another program made, a transformer for example.
-    Teacher,
-}
-
-impl Part {
-    /// All parts, in the order in which they are shown and fused.
-    pub const ALL: [Part; 4] = [Part::Vectors, Part::Words, Part::Trigrams, Part::Teacher];
-
-    /// Returns the name, as in requests and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Vectors => "vectors",
-            Part::Words => "words",
-            Part::Trigrams => "trigrams",
-            Part::Teacher => "teacher",
-        }
-    }
-}
-
-impl Display for Part {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// A part of an index that finds titles. Its score is BM25 for words, and a cosine for all others.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Part {
+        /// The model's vectors: titles that mean what the query means.
+        Vectors = "vectors",
+        /// The words: titles that have the query's words, by BM25.
+        Words = "words",
+        /// The letter trigrams: titles with words that are spelled alike.
+        Trigrams = "trigrams",
+        /// Vectors that another program made, a transformer for example.
+        Teacher = "teacher",
     }
 }
 
@@ -103,7 +84,7 @@ impl FromStr for ByPart<f64> {
                 Error::expected(ErrorKind::Setting, expected, found)
             };
             let (name, number) = one.split_once('=').ok_or_else(|| bad(format!("`{}`", shortened(one))))?;
-            let part = Part::ALL.into_iter().find(|part| part.name() == name.trim());
+            let part = Part::from_name(name.trim());
             let value = part.zip(number.trim().parse().ok());
             let (part, value) = value.ok_or_else(|| bad(format!("`{}`", shortened(one))))?;
             if values.get(part).is_some() {
@@ -125,7 +106,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByPart<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ByPart<T>, D::Error> {
         let values = std::collections::BTreeMap::<String, T>::deserialize(deserializer)?;
         let named = |(name, value): (String, T)| {
-            let part = Part::ALL.into_iter().find(|part| part.name() == name);
+            let part = Part::from_name(&name);
             part.map(|part| (part, value)).ok_or_else(|| D::Error::custom(format_args!("unknown part `{name:.40}`")))
         };
         values.into_iter().map(named).collect()

@@ -8,70 +8,40 @@ pub(crate) fn looks_like_user(name: &str) -> bool {
         && !name.contains("query")
 }
 
+use clickvec_tables::named;
 pub use clickvec_tables::table::is_header;
 use serde::Serialize;
 
-/// The role of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(usize)]
-pub enum Role {
-    /// The query that was typed.
-    Query,
-    /// The title that was shown or clicked.
-    Title,
-    /// The id of the item that was shown or clicked.
-    Item,
-    /// Whether it was clicked. Without this column every row is a click.
-    Clicked,
-    /// The number of times. Without this column it is 1.
-    Count,
-    /// The position in the list of results.
-    Position,
-    /// The time.
-    Time,
-    /// The user.
-    User,
-    /// The visit.
-    Session,
-    /// The key that connects a click with the query before it, if they are in different rows.
-    Key,
+named! {
+    /// The role of a column.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    #[repr(usize)]
+    pub enum Role {
+        /// The query that was typed.
+        Query = "query",
+        /// The title that was shown or clicked.
+        Title = "title",
+        /// The id of the item that was shown or clicked.
+        Item = "item",
+        /// Whether it was clicked. Without this column every row is a click.
+        Clicked = "clicked",
+        /// The number of times. Without this column it is 1.
+        Count = "count",
+        /// The position in the list of results.
+        Position = "position",
+        /// The time.
+        Time = "time",
+        /// The user.
+        User = "user",
+        /// The visit.
+        Session = "session",
+        /// The key that connects a click with the query before it, if they are in different rows.
+        Key = "query_id",
+    }
 }
 
-/// The number of roles.
-pub const ROLES: usize = 10;
-
-/// All roles, in order.
-pub const ALL: [Role; ROLES] = [
-    Role::Query,
-    Role::Title,
-    Role::Item,
-    Role::Clicked,
-    Role::Count,
-    Role::Position,
-    Role::Time,
-    Role::User,
-    Role::Session,
-    Role::Key,
-];
-
 impl Role {
-    /// Returns the name of the column, unless the user sets another.
-    pub fn name(self) -> &'static str {
-        match self {
-            Role::Query => "query",
-            Role::Title => "title",
-            Role::Item => "item",
-            Role::Clicked => "clicked",
-            Role::Count => "count",
-            Role::Position => "position",
-            Role::Time => "time",
-            Role::User => "user",
-            Role::Session => "session",
-            Role::Key => "query_id",
-        }
-    }
-
     /// Describes the role, for messages.
     pub(crate) fn what(self) -> &'static str {
         match self {
@@ -103,9 +73,9 @@ impl Role {
 /// The name of each role's column.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns {
-    named: [Option<String>; ROLES],
+    named: [Option<String>; Role::ALL.len()],
     /// Roles that a preset says the log does not have.
-    absent: [bool; ROLES],
+    absent: [bool; Role::ALL.len()],
 }
 
 impl Columns {
@@ -139,7 +109,7 @@ impl Columns {
     /// Returns whether no role has this column.
     pub(crate) fn is_free(&self, name: &str) -> bool {
         let is_same = |other: &str| other.trim().eq_ignore_ascii_case(name.trim());
-        name.trim() != "-" && !ALL.into_iter().any(|role| self.names_of(role).any(is_same))
+        name.trim() != "-" && !Role::ALL.into_iter().any(|role| self.names_of(role).any(is_same))
     }
 
     /// Returns the possible names of this role's column, the likeliest first.

@@ -6,9 +6,9 @@ use clickvec_tables::column_names::ColumnNames;
 use clickvec_tables::shown::printable;
 use clickvec_tables::titles::Titles;
 
-use crate::columns::{self, Columns, Role};
+use crate::columns::{Columns, Role};
 use crate::events::Action;
-use crate::preset::{self, Preset};
+use crate::preset::Preset;
 use crate::robots::Limits;
 use crate::tables::{Format, Options};
 use crate::{Config, DEFAULT_PER_DAY, Error, ErrorKind, PositionWeighting, Result};
@@ -170,7 +170,7 @@ impl LogColumns {
     /// Returns the names of the log's columns that were set.
     pub fn for_log(all: &[LogColumns]) -> Columns {
         let mut columns = Columns::default();
-        for role in columns::ALL {
+        for role in Role::ALL {
             match LogColumns::name(all, Column::Log(role)) {
                 Some(name) if name == "-" => columns.leave_out(role),
                 Some(name) => columns.name(role, name),
@@ -195,7 +195,7 @@ pub fn columns(text: &str) -> Result<LogColumns, String> {
     if !text.contains('=') && text.contains(',') {
         return Ok(LogColumns::All(text.split(',').map(str::to_owned).collect()));
     }
-    let mut known: Vec<_> = columns::ALL.into_iter().map(|role| (role.name(), Column::Log(role))).collect();
+    let mut known: Vec<_> = Role::ALL.into_iter().map(|role| (role.name(), Column::Log(role))).collect();
     known.extend([("titles.id", Column::TitleId), ("titles.title", Column::Title)]);
     ColumnNames::parse(text, &known).map(LogColumns::Some)
 }
@@ -207,8 +207,8 @@ pub fn columns(text: &str) -> Result<LogColumns, String> {
 /// What was expected.
 pub fn preset(text: &str) -> Result<(Preset, Vec<Action>), String> {
     let (name, actions) = text.split_once(':').map_or((text, None), |(name, actions)| (name, Some(actions)));
-    let Some(preset) = preset::ALL.into_iter().find(|preset| preset.name() == name) else {
-        let names = preset::ALL.map(Preset::name).join(", ");
+    let Some(preset) = Preset::from_name(name) else {
+        let names = Preset::ALL.map(Preset::name).join(", ");
         return Err(format!("expected one of {names}"));
     };
     let mut counted = Vec::new();
@@ -229,7 +229,7 @@ pub fn preset(text: &str) -> Result<(Preset, Vec<Action>), String> {
 /// What was expected.
 pub fn form(text: &str) -> Result<Form, String> {
     let (name, delimiter) = text.split_once(':').map_or((text, None), |(name, delimiter)| (name, Some(delimiter)));
-    let format = Format::ALL.into_iter().find(|format| format.name() == name);
+    let format = Format::from_name(name);
     match (format, delimiter) {
         (Some(format), None) => Ok(Form { format, delimiter: None }),
         (Some(Format::Csv), Some(text)) => Ok(Form { format: Format::Csv, delimiter: Some(separator(text)?) }),

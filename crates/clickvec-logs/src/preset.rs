@@ -4,55 +4,32 @@ use crate::columns::{Columns, Role};
 use crate::events::Extract;
 use crate::tables::{Format, Options};
 use crate::{Error, ErrorKind, Result};
+use clickvec_tables::named;
 
-/// A log in a known format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Preset {
-    /// User Behavior Insights 1.3.0, as OpenSearch keeps it in `ubi_queries` and `ubi_events`.
-    Ubi,
-    /// Events of Google Analytics 4, exported to BigQuery and from there as JSON lines.
-    Ga4,
-    /// Enriched events of Snowplow as JSON, with its site search and ecommerce schemas.
-    Snowplow,
-    /// ORCAS, `orcas.tsv`.
-    Orcas,
-    /// Judgments of MS MARCO's passages, `qrels.train.tsv`.
-    MsmarcoPassage,
-    /// Judgments of MS MARCO's documents, `msmarco-doctrain-qrels.tsv`.
-    MsmarcoDocument,
-    /// The log of AOL, 2006, `user-ct-test-collection-01.txt`.
-    Aol,
-    /// The logs of TripClick, JSON lines.
-    TripClick,
+named! {
+    /// A log in a known format.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Preset {
+        /// User Behavior Insights 1.3.0, as OpenSearch keeps it in `ubi_queries` and `ubi_events`.
+        Ubi = "ubi",
+        /// Events of Google Analytics 4, exported to BigQuery and from there as JSON lines.
+        Ga4 = "ga4",
+        /// Enriched events of Snowplow as JSON, with its site search and ecommerce schemas.
+        Snowplow = "snowplow",
+        /// ORCAS, `orcas.tsv`.
+        Orcas = "orcas",
+        /// Judgments of MS MARCO's passages, `qrels.train.tsv`.
+        MsmarcoPassage = "msmarco-passage",
+        /// Judgments of MS MARCO's documents, `msmarco-doctrain-qrels.tsv`.
+        MsmarcoDocument = "msmarco-document",
+        /// The log of AOL, 2006, `user-ct-test-collection-01.txt`.
+        Aol = "aol",
+        /// The logs of TripClick, JSON lines.
+        TripClick = "tripclick",
+    }
 }
 
-/// All presets.
-pub const ALL: [Preset; 8] = [
-    Preset::Ubi,
-    Preset::Ga4,
-    Preset::Snowplow,
-    Preset::Orcas,
-    Preset::MsmarcoPassage,
-    Preset::MsmarcoDocument,
-    Preset::Aol,
-    Preset::TripClick,
-];
-
 impl Preset {
-    /// Returns the name in `--preset`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Preset::Ubi => "ubi",
-            Preset::Ga4 => "ga4",
-            Preset::Snowplow => "snowplow",
-            Preset::Orcas => "orcas",
-            Preset::MsmarcoPassage => "msmarco-passage",
-            Preset::MsmarcoDocument => "msmarco-document",
-            Preset::Aol => "aol",
-            Preset::TripClick => "tripclick",
-        }
-    }
-
     /// Sets the options of the log, except for columns that have been named.
     ///
     /// # Errors
@@ -157,5 +134,5 @@ fn name_all(columns: &mut Columns, names: &[(Role, &str)]) {
             columns.name(role, name);
         }
     }
-    crate::columns::ALL.into_iter().for_each(|role| columns.leave_out(role));
+    Role::ALL.into_iter().for_each(|role| columns.leave_out(role));
 }

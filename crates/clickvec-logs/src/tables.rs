@@ -8,7 +8,7 @@ use clickvec_tables::files;
 use clickvec_tables::table::{self, ClickColumns, FIRST_ROWS, RowFault, Table, Width, lookup};
 use serde_json::{Map, Value};
 
-use crate::columns::{ALL, Columns, ROLES, Role};
+use crate::columns::{Columns, Role};
 use crate::error::{ask, missing_column};
 use crate::events::{Action, Draft, Event, Extract};
 use crate::time::Time;
@@ -72,7 +72,7 @@ impl Options {
 pub struct LogTable {
     table: Table,
     /// The number of each role's column.
-    columns: [Option<usize>; ROLES],
+    columns: [Option<usize>; Role::ALL.len()],
     names: Columns,
     /// Columns that the first lines of JSON lack. If one came later, it would change how earlier rows should have been read.
     late: Vec<(Role, String)>,
@@ -97,7 +97,7 @@ struct Events {
 #[derive(Debug, Default)]
 pub struct Record {
     row: table::Record,
-    columns: [Option<usize>; ROLES],
+    columns: [Option<usize>; Role::ALL.len()],
     /// The kind of the row, if a preset read it.
     pub event: Option<Event>,
     /// The name of an event that the preset does not know.
@@ -166,12 +166,12 @@ impl LogTable {
     }
 
     fn from_table(mut table: Table, options: &Options) -> Result<LogTable> {
-        let (mut columns, mut late) = ([None; ROLES], Vec::new());
+        let (mut columns, mut late) = ([None; Role::ALL.len()], Vec::new());
         let names = &options.columns;
         // Of JSON lines without an object, nothing is known before the end.
         let is_unknown = table.first_lines().is_some_and(|(_, none)| none);
         let is_json = table.first_lines().is_some();
-        for role in ALL.into_iter().filter(|_| options.extract.is_none()) {
+        for role in Role::ALL.into_iter().filter(|_| options.extract.is_none()) {
             let Some(name) = names.names_of(role).find(|name| table.has(name)).or(names.get(role)) else { continue };
             if table.has(name) || (is_json && (names.is_named(role) || is_unknown)) {
                 let is_required = names.is_named(role) || !is_json;
@@ -187,7 +187,7 @@ impl LogTable {
             if !is_json {
                 table.names().to_vec().iter().try_for_each(|name| table.require(name).map(drop))?;
             }
-            let named = ALL.into_iter().filter(|&role| names.is_named(role));
+            let named = Role::ALL.into_iter().filter(|&role| names.is_named(role));
             let named = named.filter_map(|role| Some((role, names.get(role)?.to_owned(), false))).collect();
             let (actions, seen_actions) = (options.actions.clone(), vec![false; options.actions.len()]);
             events = Some(Events { extract, actions, seen_actions, named });
@@ -332,7 +332,7 @@ impl LogTable {
             let column = self.columns[*role as usize].filter(|_| self.names.is_named(*role));
             column.is_some_and(|column| !self.table.saw(column))
         };
-        match ALL.into_iter().find(is_lacking) {
+        match Role::ALL.into_iter().find(is_lacking) {
             Some(role) => missing(&self.table, role, &self.names),
             None => error,
         }
@@ -369,7 +369,7 @@ impl LogTable {
 impl Record {
     /// Takes the fields of an event.
     fn take(&mut self, draft: Draft) {
-        self.row.clear(ROLES);
+        self.row.clear(Role::ALL.len());
         self.columns = std::array::from_fn(Some);
         draft.fields.iter().for_each(|(role, text)| self.row.push(*role as usize, text));
         self.event = Some(draft.event);

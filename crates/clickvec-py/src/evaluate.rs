@@ -122,18 +122,11 @@ fn entry(name: Option<&str>, object: &Bound<'_, PyAny>, files: &Files) -> PyResu
 }
 
 fn options(how: &How) -> PyResult<EvaluateOptions> {
-    let ties = match how.ties.as_str() {
-        "expected" => Ties::Expected,
-        "trec" => Ties::Trec,
-        other => return Err(error::invalid(format!("expected ties of expected or trec, found `{other}`"))),
-    };
-    let gain = match how.gain.as_str() {
-        "exponential" => Gain::Exponential,
-        "linear" => Gain::Linear,
-        other => {
-            return Err(error::invalid(format!("expected a gain of exponential or linear, found `{other}`")));
-        }
-    };
+    let [ties, gain] = [&how.ties, &how.gain];
+    let ties = Ties::from_name(ties)
+        .ok_or_else(|| error::invalid(format!("expected ties of expected or trec, found `{ties}`")))?;
+    let gain = Gain::from_name(gain)
+        .ok_or_else(|| error::invalid(format!("expected a gain of exponential or linear, found `{gain}`")))?;
     Ok(EvaluateOptions { gain, ties, relevant_from: how.relevant_from })
 }
 

@@ -8,6 +8,7 @@ pub mod files;
 pub mod json;
 mod lines;
 pub mod memory;
+mod named;
 pub mod outputs;
 pub mod shown;
 mod stop;

@@ -6,6 +6,7 @@ use std::io::{BufRead, Read as _};
 use std::path::Path;
 use std::str::FromStr;
 
+use clickvec_tables::named;
 use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{RowFault, scalar};
 use clickvec_tables::{Error, ErrorKind, Result, decoded, files};
@@ -168,27 +169,24 @@ fn text_of(object: &Value, names: &[&str]) -> Result<String, RowFault> {
     })
 }
 
-/// The forms in which other programs take judgments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JudgmentsForm {
-    /// The request that imports judgments into OpenSearch's Search Relevance Workbench.
-    Opensearch,
-    /// Quepid's table of ratings.
-    Quepid,
-    /// A book of Quepid.
-    QuepidBook,
+named! {
+    /// The forms in which other programs take judgments.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum JudgmentsForm {
+        /// The request that imports judgments into OpenSearch's Search Relevance Workbench.
+        Opensearch = "opensearch",
+        /// Quepid's table of ratings.
+        Quepid = "quepid",
+        /// A book of Quepid.
+        QuepidBook = "quepid-book",
+    }
 }
 
 impl FromStr for JudgmentsForm {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<JudgmentsForm, &'static str> {
-        match name {
-            "opensearch" => Ok(JudgmentsForm::Opensearch),
-            "quepid" => Ok(JudgmentsForm::Quepid),
-            "quepid-book" => Ok(JudgmentsForm::QuepidBook),
-            _ => Err("expected opensearch, quepid or quepid-book"),
-        }
+        JudgmentsForm::from_name(name).ok_or("expected opensearch, quepid or quepid-book")
     }
 }
 

@@ -58,7 +58,10 @@ fn topics_in_xml() {
                 <description>d</description><subtopic number=\"1\" type=\"nav\">e</subtopic></topic>\n\
                 <topic id='2'><title>a &lt; b &amp;lt;</title></topic>\n\
                 <topic><num>3</num><title>caf&#233; &#xFC;ber &eacute; &nosuch;</title></topic></topics>";
-    assert_eq!(pairs(text), expected(&[("1", "obama family tree"), ("2", "a < b &lt;"), ("3", "café über é &nosuch;")]));
+    assert_eq!(
+        pairs(text),
+        expected(&[("1", "obama family tree"), ("2", "a < b &lt;"), ("3", "café über é &nosuch;")])
+    );
 }
 
 #[test]

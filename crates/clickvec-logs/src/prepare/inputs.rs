@@ -12,7 +12,7 @@ use clickvec_tables::table::{RowFault, Table};
 use super::OnProgress;
 use super::config::Config;
 use super::user_query::user_query;
-use crate::columns::{ALL, Columns, Role};
+use crate::columns::{Columns, Role};
 use clickvec_tables::shown::{looks_like_name, shown};
 use clickvec_tables::table::shown_names;
 
@@ -61,7 +61,7 @@ impl Inputs {
         let mut first: Option<(LogTable, Vec<Role>)> = None;
         for path in &config.inputs {
             let table = open(path, &copied, options)?;
-            let has: Vec<Role> = crate::columns::ALL.into_iter().filter(|&role| table.has(role)).collect();
+            let has: Vec<Role> = Role::ALL.into_iter().filter(|&role| table.has(role)).collect();
             match &first {
                 None => first = Some((table, has)),
                 Some((_, expected)) if *expected == has => {}
@@ -179,7 +179,8 @@ impl Inputs {
         report.absent_actions = absent.cloned().collect();
         if options.extract.is_some()
             && let Some(path) = self.paths.first()
-            && let Some(role) = ALL.into_iter().find(|&role| options.columns.is_named(role) && !seen.contains(&role))
+            && let Some(role) =
+                Role::ALL.into_iter().find(|&role| options.columns.is_named(role) && !seen.contains(&role))
         {
             return Err(never_seen(path, role, &options.columns));
         }

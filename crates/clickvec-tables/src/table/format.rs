@@ -1,30 +1,19 @@
 //! Formats of tables, and how they are read.
 
-/// The format of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// Fields separated by tabs, never quoted.
-    Tsv,
-    /// RFC 4180: fields separated by commas, in quotes where needed.
-    Csv,
-    /// One JSON object a line.
-    Json,
-    /// Apache Parquet.
-    Parquet,
-}
+use crate::named;
 
-impl Format {
-    /// All formats.
-    pub const ALL: [Format; 4] = [Format::Tsv, Format::Csv, Format::Json, Format::Parquet];
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Tsv => "tsv",
-            Format::Csv => "csv",
-            Format::Json => "json",
-            Format::Parquet => "parquet",
-        }
+named! {
+    /// The format of a table.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Format {
+        /// Fields separated by tabs, never quoted.
+        Tsv = "tsv",
+        /// RFC 4180: fields separated by commas, in quotes where needed.
+        Csv = "csv",
+        /// One JSON object a line.
+        Json = "json",
+        /// Apache Parquet.
+        Parquet = "parquet",
     }
 }
 

@@ -8,7 +8,7 @@ use clickvec::tables::{TITLE, Titles, for_each_title};
 use clickvec::train::Weighting;
 use clickvec_eval::trec::{read_qrels, read_run};
 use clickvec_eval::{TestSetFiles, read_queries, read_test_set, read_test_set_for_runs};
-use clickvec_logs::columns::{ALL, Role};
+use clickvec_logs::columns::Role;
 use clickvec_logs::guess::{GRADE, GuessedColumns, Kind, is_query};
 use clickvec_logs::tables::{LogTable, Next, Options, Record};
 use clickvec_logs::time::Time;
@@ -224,7 +224,7 @@ pub(super) fn clicks(path: &Path, watch: &dyn Watcher) -> Result<Rows> {
 /// Reads the rows of a table of any form, and counts fields that are wrong.
 pub(super) fn fields(path: &Path, kind: Kind, columns: &GuessedColumns, watch: &dyn Watcher) -> Result<Rows> {
     let mut options = Options::default();
-    ALL.into_iter().for_each(|role| options.columns.leave_out(role));
+    Role::ALL.into_iter().for_each(|role| options.columns.leave_out(role));
     columns.iter().for_each(|(role, name)| options.columns.name(role, name));
     let mut table = LogTable::open(path, &options)?;
     let (mut record, mut rows) = (Record::default(), Rows::default());
@@ -240,7 +240,7 @@ pub(super) fn fields(path: &Path, kind: Kind, columns: &GuessedColumns, watch: &
             // A spreadsheet writes rows that are blank.
             Next::Row
                 if kind == Kind::Sheet
-                    && ALL.iter().all(|role| record.get(*role).is_none_or(|field| field.trim().is_empty())) =>
+                    && Role::ALL.iter().all(|role| record.get(*role).is_none_or(|field| field.trim().is_empty())) =>
             {
                 continue;
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clickvec_logs::events::Action;
 use clickvec_logs::options::{self, Form, LogColumns, MaxQueries, Typed};
-use clickvec_logs::preset::{self, Preset};
+use clickvec_logs::preset::Preset;
 use clickvec_logs::{Config, PositionWeighting, Result};
 
 /// Turn raw logs into counted pairs of query and title for `train`.
@@ -131,7 +131,7 @@ fn about(preset: Preset) -> &'static str {
 }
 
 fn preset_help() -> String {
-    let presets = preset::ALL.map(|preset| format!("- {}: {}", preset.name(), about(preset)));
+    let presets = Preset::ALL.map(|preset| format!("- {}: {}", preset.name(), about(preset)));
     let first = "The source of the log, if its form is known. `ubi:add_to_cart=3,purchase=10` counts other actions of UBI as \
         clicks. Presets:";
     format!("{first}\n\n{}", presets.join("\n"))
