@@ -253,8 +253,7 @@ impl Output {
             folder.part("model", "safetensors", &[MODEL_FILE]);
         }
         if let Some(shard) = shard {
-            folder.json(SHARD_FILE, &shard)?;
-            folder.part("shard", "json", &[SHARD_FILE]);
+            folder.json_part("shard", SHARD_FILE, &shard)?;
         }
         complete(&mut folder)?;
         let about = About { model: model.clone(), titles: count, without_vector, dimension, field };

@@ -6,7 +6,7 @@ use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, malformed};
-use crate::folder::{Folder, FolderWriter};
+use crate::folder::Folder;
 use crate::parts::vectors::{Reach, Vectors};
 use crate::titles::TitleLines;
 
@@ -62,13 +62,6 @@ impl Confidence {
         }
         let path = folder.path().join(CONFIDENCE_FILE);
         Err(malformed(&path, "two cosines, from -1 to 1", format!("{noise} and {titles}")))
-    }
-
-    /// Writes it into the first segment of an index.
-    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
-        folder.json(CONFIDENCE_FILE, self)?;
-        folder.part("confidence", "json", &[CONFIDENCE_FILE]);
-        Ok(())
     }
 
     /// Returns the probability that a title is a good match; `None` if the index cannot tell. `cosine` is that of the vectors, if the query has one, and `coverage` the

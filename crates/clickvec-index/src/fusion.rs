@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result, malformed};
 use crate::facts::FusionFacts;
-use crate::folder::{Folder, FolderWriter};
+use crate::folder::Folder;
 use crate::fusion_method::{FusionMethod, fused_shares, sum_shares};
 use crate::part::{ByPart, Part};
 use crate::parts::teacher::Teacher;
@@ -32,7 +32,7 @@ const WORDS_WEIGHT: f64 = 0.025;
 const WORDS_WEIGHT_WITHOUT_CLICKS: f64 = 0.05;
 /// The weight of a teacher's cosine next to the model's (docs/how-to/teacher.md).
 const TEACHER_WEIGHT: f64 = 0.3;
-const FUSION_FILE: &str = "fusion.json";
+pub(crate) const FUSION_FILE: &str = "fusion.json";
 
 /// Method and weights, and the data of the parts for all segments. Serialized, without the data, which has files of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,13 +151,6 @@ impl Fusion {
         let trigrams = weights.get(Part::Trigrams).map(|_| Trigrams::open(folder)).transpose()?;
         let teacher = weights.get(Part::Teacher).map(|_| Teacher::open(folder)).transpose()?;
         Ok(Fusion { trigrams, teacher, ..fusion })
-    }
-
-    /// Writes the fusion into the first segment of an index.
-    pub(crate) fn write(&self, folder: &mut FolderWriter) -> Result<()> {
-        folder.json(FUSION_FILE, self)?;
-        folder.part("fusion", "json", &[FUSION_FILE]);
-        Ok(())
     }
 
     /// Returns the weight of a part; 0 if the index does not have it.

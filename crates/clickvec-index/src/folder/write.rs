@@ -54,6 +54,13 @@ impl FolderWriter {
         self.write(name, &[&bytes, b"\n"])
     }
 
+    /// Adds a part that consists of a file of JSON, which it writes.
+    pub(crate) fn json_part(&mut self, name: &'static str, file: &str, value: &impl Serialize) -> Result<()> {
+        self.json(file, value)?;
+        self.part(name, "json", &[file]);
+        Ok(())
+    }
+
     /// Returns the error of a write.
     pub(crate) fn failed(&self, source: io::Error) -> Error {
         self.folder.failed(source)

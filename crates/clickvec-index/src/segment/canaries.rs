@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use clickvec_tables::shown::shortened;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::folder::FolderWriter;
 use crate::parts::vectors::{Reach, Vectors};
 use crate::parts::words::{Bm25, Statistics, Words};
 use crate::titles::TitleLines;
@@ -102,13 +101,6 @@ fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &M
     let by_words = words.search(&words.terms(&query), ANSWERS, &statistics, &|_| true)?;
     let scores = |hits: Vec<Hit>| hits.iter().map(|hit| hit.score).collect();
     Ok(Canary { query, vectors: scores(by_vectors), words: scores(by_words) })
-}
-
-/// Writes the queries that an index stores.
-pub(super) fn write(folder: &mut FolderWriter, canaries: Vec<Canary>) -> Result<()> {
-    folder.json(CANARIES_FILE, &canaries)?;
-    folder.part("canaries", "json", &[CANARIES_FILE]);
-    Ok(())
 }
 
 /// Repeats the stored queries, and returns their number.

@@ -9,10 +9,10 @@ use clickvec_tables::Stop;
 use super::canaries;
 use super::fields::Fields;
 use super::ids::{IDS_FILE, Ids};
-use crate::confidence::Confidence;
+use crate::confidence::{CONFIDENCE_FILE, Confidence};
 use crate::error::Result;
 use crate::folder::FolderWriter;
-use crate::fusion::Fusion;
+use crate::fusion::{FUSION_FILE, Fusion};
 use crate::part::Part;
 use crate::parts::teacher::Teacher;
 use crate::parts::trigrams;
@@ -82,9 +82,10 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
     stop.check()?;
     if let Some(fusion) = recipe.fusion {
         let words = Words::open_in(&path)?;
-        canaries::write(folder, canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?)?;
-        fusion.write(folder)?;
-        Confidence::measure(&vectors, &titles, model)?.write(folder)?;
+        let canaries = canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?;
+        folder.json_part("canaries", canaries::CANARIES_FILE, &canaries)?;
+        folder.json_part("fusion", FUSION_FILE, fusion)?;
+        folder.json_part("confidence", CONFIDENCE_FILE, &Confidence::measure(&vectors, &titles, model)?)?;
     }
     vectors.write(folder)?;
     drop(vectors);
