@@ -8,7 +8,6 @@ use clickvec_eval::ranker::{Corpus, RankerSpec, System};
 use clickvec_eval::{Answers, EvaluateOptions, EvaluationSet, Gain, Metric, Task, TestSetFiles, Ties, evaluation};
 use clickvec_lab::SYSTEMS;
 use clickvec_tables::ErrorKind;
-use clickvec_tools::Watcher as _;
 use clickvec_tools::evaluate::{Config, Entry, Output, Test, check};
 use clickvec_tools::systems::{Loaded, Source};
 use pyo3::prelude::*;
@@ -85,7 +84,7 @@ pub(crate) fn evaluate<'py>(
                 let loaded = Loaded::Ranker(ranker);
                 Ok(serve(py, None, tell, |caller| test.answers(entry, &loaded, &caller))?)
             }
-            (None, _) => serve(py, None, tell, |caller| answers(entry, &corpus, &test, &mut opened, &caller))?,
+            (None, _) => serve(py, None, tell, |caller| test.answers_of(entry, &corpus, None, &mut opened, &caller))?,
         };
         py.check_signals()?;
         if let (Ok(answers), Some(folder)) = (&answers, &output) {
@@ -151,24 +150,6 @@ impl Data {
         let (corpus, _) = test.corpus(config, entries, caller)?;
         Ok(Data { test, corpus, output })
     }
-}
-
-/// The answers of a system, trained or loaded; the reason if it has nothing to learn from.
-fn answers(
-    entry: &Entry,
-    corpus: &Corpus,
-    test: &Test,
-    opened: &mut Vec<(PathBuf, Loaded)>,
-    caller: &Caller,
-) -> clickvec::Result<Result<Answers, String>> {
-    let loaded = match entry.load(corpus, None, opened, caller) {
-        Err(why) if entry.is_trained() && why.concerns_data() => {
-            caller.warn(format!("left out {why}"));
-            return Ok(Err(why.to_string()));
-        }
-        loaded => loaded?.expect("a system without a scorer has a source"),
-    };
-    test.answers(entry, &loaded, caller).map(Ok)
 }
 
 fn to_python<'py>(py: Python<'py>, test: &Test, set: EvaluationSet) -> PyResult<Bound<'py, PyDict>> {

@@ -227,6 +227,34 @@ impl Test {
         Ok((read.corpus, read.overlap))
     }
 
+    /// Loads or trains a system and returns its answers, or why it has nothing to learn from, which is a warning. `saved` is the folder
+    /// for trained rankers; `opened` has systems that were opened before.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Entry::load`] and [`Test::answers`].
+    ///
+    /// # Panics
+    ///
+    /// If the entry has no source.
+    pub fn answers_of(
+        &self,
+        entry: &Entry,
+        corpus: &Corpus,
+        saved: Option<&Path>,
+        opened: &mut Vec<(PathBuf, Loaded)>,
+        watch: &dyn Watcher,
+    ) -> Result<Result<Answers, String>> {
+        let loaded = match entry.load(corpus, saved, opened, watch) {
+            Err(why) if entry.is_trained() && why.concerns_data() => {
+                watch.warn(format!("left out {why}"));
+                return Ok(Err(why.to_string()));
+            }
+            loaded => loaded?.expect("a system with a source"),
+        };
+        self.answers(entry, &loaded, watch).map(Ok)
+    }
+
     /// Returns a system's answers to the queries: scores of judged titles, or what it finds in a collection. Notes what it lacks.
     ///
     /// # Errors

@@ -1,6 +1,5 @@
 //! What a build says: each step by its number, a bar with the time left on a terminal, and the comparison at the end.
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -254,12 +253,9 @@ impl Reporter {
     }
 
     fn print(&mut self, line: &impl Serialize) {
-        if self.failed.is_some() {
-            return;
+        if self.failed.is_none() {
+            self.failed = console::json_lines([line]).err();
         }
-        let mut out = console::stdout();
-        let printed = console::json_line(&mut out, line).and_then(|()| console::written(out.flush()));
-        self.failed = printed.err();
     }
 }
 

@@ -13,7 +13,6 @@ use clickvec::train::Weighting;
 use clickvec_eval::{EvaluateOptions, Gain, Metric, TestSetFiles, Ties, evaluation};
 use clickvec_lab::COMMON;
 use clickvec_tables::files;
-use clickvec_tools::Watcher as _;
 use clickvec_tools::evaluate::{Config, Entry, Output, Test, check, saved_files};
 use clickvec_tools::systems::{Source, names};
 
@@ -166,16 +165,11 @@ pub(crate) fn run(args: Args) -> Result<Answer> {
     let mut opened = std::mem::take(&mut test.opened);
     let named = entries.iter().map(|entry| (entry.name.clone(), entry));
     let set = evaluation::run(named, test.task(), &test.metrics, &test.options, |name, entry| -> Result<_, Error> {
-        let loaded = match entry.load(&corpus, args.save_rankers.as_deref(), &mut opened, &watch) {
-            Err(why) if entry.is_trained() && why.concerns_data() => {
-                watch.warn(format!("left out {why}"));
-                return Ok(Err(why.to_string()));
-            }
-            loaded => loaded?.expect("systems of a command line have a source"),
-        };
-        let answers = test.answers(entry, &loaded, &watch)?;
-        output.as_ref().map_or(Ok(()), |folder| folder.run(name, &test, &answers))?;
-        Ok(Ok(answers))
+        let answers = test.answers_of(entry, &corpus, args.save_rankers.as_deref(), &mut opened, &watch)?;
+        if let (Ok(answers), Some(folder)) = (&answers, &output) {
+            folder.run(name, &test, answers)?;
+        }
+        Ok(answers)
     })?;
     drop(watch);
     output.map_or(Ok(()), |folder| folder.publish(&test, &set))?;
