@@ -2,18 +2,21 @@
 
 pub(crate) mod differences;
 mod overrides;
+mod pairs;
 mod reference;
 mod sources;
+mod statistics;
 
 pub(crate) use differences::encoder_text;
 pub use overrides::{Overrides, Preset};
+pub use pairs::{NegativeSource, Negatives, Section, Weighting};
 pub use reference::{documentation, reference};
 pub use sources::{TeacherConfig, TeacherStart, TitleConfig};
+pub use statistics::LogStatistics;
 
 use clickvec_tables::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::clicks::{LogStatistics, NegativeSource, Negatives, Section, Weighting};
 use crate::encoder::{Bptt, ClsmConfig, EncoderConfig, InitRange, MembersConfig, Signals};
 use crate::fields::{self, Rule, fields};
 use crate::loss::LossKind;

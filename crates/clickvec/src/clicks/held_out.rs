@@ -8,8 +8,9 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::log::ClickLog;
-use super::{RepeatableClicks, Section, Storage, Weighting, click_grades};
+use super::{RepeatableClicks, Storage, click_grades};
 use crate::rng::Permutation;
+use crate::settings::{Section, Weighting};
 use crate::text::words;
 use clickvec_tables::Result;
 
@@ -218,7 +219,7 @@ impl ClickLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clicks::{ClickSource, LogConfig, Weighting};
+    use crate::clicks::{ClickSource, LogConfig};
     use crate::settings::TrainConfig;
 
     /// Returns each query has two titles, which it shares with its neighbours.

@@ -8,17 +8,15 @@ mod building;
 use building::Building;
 
 use super::spool::{Spool, Spooled, Storage};
-use super::statistics::LogStatistics;
 use super::taught::{Taught, TeacherCoverage};
 use super::{ClickSource, ScoreCoverage, Scored, Teacher};
 use crate::math::prefetch::prefetch_line;
-use crate::settings::TrainConfig;
+use crate::settings::{LogStatistics, Section, TrainConfig};
 use crate::tables::Skipped;
 use crate::text::batch::WordFeatures;
 use crate::text::{Dictionary, Feature, WordId, WordLimit};
 use clickvec_tables::Result;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
@@ -38,16 +36,6 @@ impl<'a> From<&'a TrainConfig> for LogConfig<'a> {
     fn from(settings: &'a TrainConfig) -> LogConfig<'a> {
         LogConfig { settings, titles: &[], dictionary: None }
     }
-}
-
-/// A section of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Section {
-    /// Titles without a click, each paired with itself.
-    Titles,
-    /// Clicked pairs.
-    Clicks,
 }
 
 /// A click log, ready for training.

@@ -7,56 +7,17 @@ use distinct::Distinct;
 use negatives::{block, sample, sample_uniform};
 
 use super::viewed::ViewedQueries;
-use super::{ClickLog, Section, Spooled, Storage, noise};
-use crate::fields::number_or;
+use super::{ClickLog, Spooled, Storage, noise};
 use crate::loss::{LossKind, Margins, NegativeRows, Pairs, TitleLists};
 use crate::ranks::Part;
 use crate::rng::{self, Permutation};
-use crate::settings::TrainConfig;
+use crate::settings::{NegativeSource, Negatives, Section, TrainConfig};
 use crate::text::WordId;
 use crate::text::batch::{Batch, WordFeatures};
 use crate::views::Views;
 use clickvec_tables::Result;
 use rand::RngExt as _;
 use rayon::prelude::*;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// The number of negatives of a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Negatives {
-    /// n titles, drawn at random; all eligible titles if there are fewer.
-    Sampled(usize),
-    /// Every eligible title of the minibatch.
-    All,
-}
-
-impl Serialize for Negatives {
-    /// Writes the number, or `all`.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let number = match self {
-            Negatives::Sampled(number) => Some(number),
-            Negatives::All => None,
-        };
-        number_or::write(number, "all", serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Negatives {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Negatives, D::Error> {
-        let number = number_or::read_integer(&["all"], deserializer)?;
-        Ok(number.map_or(Negatives::All, |number| Negatives::Sampled(usize::try_from(number).unwrap_or(usize::MAX))))
-    }
-}
-
-/// The source of sampled negatives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum NegativeSource {
-    /// The titles of the minibatch, each of which is encoded once and shared.
-    Minibatch,
-    /// All distinct titles of the log, at the cost of encoding n more titles for each pair.
-    Uniform,
-}
 
 /// The most titles of a query with a teacher's scores in a minibatch.
 const SCORED_TITLES: usize = 4;

@@ -1,7 +1,8 @@
 //! The probability of each title as a negative, for noise-contrastive estimation.
 
 use super::spool::{Spool, Spooled};
-use super::{ClickLog, Section, Storage};
+use super::{ClickLog, Storage};
+use crate::settings::Section;
 use clickvec_tables::Result;
 use rayon::prelude::*;
 

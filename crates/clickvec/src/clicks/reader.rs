@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Weighting;
 use crate::Result;
+use crate::settings::Weighting;
 use crate::tables::{RowFault, Skipped};
 use clickvec_tables::shown::shortened;
 use clickvec_tables::table::{

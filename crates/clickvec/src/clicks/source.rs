@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::pairs::{Found, PairSpool, SourcePair, SpooledPairs};
 use super::reader::{Click, WEIGHTS};
-use super::{ClickReader, Storage, Weighting};
+use super::{ClickReader, Storage};
+use crate::settings::Weighting;
 use clickvec_tables::Result;
 use clickvec_tables::table::is_once;
 use clickvec_tables::{Error, ErrorKind};

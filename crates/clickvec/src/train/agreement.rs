@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::clicks::{ClickLog, Section, Taught};
+use crate::clicks::{ClickLog, Taught};
 use crate::math::vector::dot;
 use crate::model::{Model, Side};
 use crate::rng::Permutation;
+use crate::settings::Section;
 use rayon::prelude::*;
 
 /// The largest number of queries in the sample, and of titles that each is compared with.

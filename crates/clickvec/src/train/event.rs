@@ -3,7 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use super::{Agreement, Score, StartReport};
-use crate::clicks::{HeldOut, LogStatistics, ScoreCoverage, Section, TeacherCoverage};
+use crate::clicks::{HeldOut, ScoreCoverage, TeacherCoverage};
+use crate::settings::{LogStatistics, Section};
 use crate::tables::Skipped;
 
 /// A report of a training run. Serialized, it is an object with its name as `event`.

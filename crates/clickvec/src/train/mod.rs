@@ -33,8 +33,8 @@ pub use self::event::{EpochReport, Event};
 pub use self::least_squares::StartReport;
 pub use self::request::Inputs;
 pub use crate::clicks::{
-    ClickSource, HeldOut, HeldOutCounts, HeldOutQuery, LogStatistics, NegativeSource, Negatives, RepeatableClicks,
-    ScoreCoverage, Section, Teacher, TeacherCoverage, Weighting, click_grades,
+    ClickSource, HeldOut, HeldOutCounts, HeldOutQuery, RepeatableClicks, ScoreCoverage, Teacher, TeacherCoverage,
+    click_grades,
 };
 pub use crate::encoder::{Bptt, InitRange, Signals};
 pub use crate::loss::LossKind;
@@ -42,8 +42,8 @@ pub use crate::optimizer::OptimizerKind;
 pub use crate::ranks::Ranks;
 pub use crate::settings::differences::SettingDifference;
 pub use crate::settings::{
-    Keep, LossConfig, Overrides, Preset, TeacherConfig, TeacherStart, TitleConfig, TrainConfig, TrainingRecord,
-    documentation, reference,
+    Keep, LogStatistics, LossConfig, NegativeSource, Negatives, Overrides, Preset, Section, TeacherConfig,
+    TeacherStart, TitleConfig, TrainConfig, TrainingRecord, Weighting, documentation, reference,
 };
 pub use crate::text::{Accents, Tail, TextConfig, Tokens};
 pub use crate::views::Views;

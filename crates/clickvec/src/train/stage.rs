@@ -1,8 +1,8 @@
 //! The stages of a run: titles first, then clicks. Each has its own settings, minibatches and optimiser.
 
-use crate::clicks::{ClickLog, Minibatches, Section, Storage};
+use crate::clicks::{ClickLog, Minibatches, Storage};
 use crate::optimizer::{MomentumSchedule, OptimizerConfig};
-use crate::settings::TrainConfig;
+use crate::settings::{Section, TrainConfig};
 use clickvec_tables::Result;
 
 /// A part of a run: some epochs over one section of the log.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::clicks::{ClickLog, Section, Storage, Taught};
+use crate::clicks::{ClickLog, Storage, Taught};
 use crate::ragged::Ragged;
 use crate::ridge::{Design, Item};
 use crate::rng::Permutation;
+use crate::settings::Section;
 use crate::text::WordId;
 use crate::text::batch::WordFeatures as _;
 use clickvec_tables::Result;
