@@ -1,7 +1,7 @@
-//! Types of settings whose documentation and bounds stand beside each field.
+//! Types of settings whose documentation, defaults and bounds stand beside each field.
 //!
-//! [`fields!`] declares such a type: a struct whose fields may each have a [`Rule`]. From it come the check of the bounds, the
-//! help of the program and the reference page of all settings.
+//! [`fields!`] declares such a type: a struct whose fields each have a default and may have a [`Rule`]. From it come the check of the
+//! bounds, the help of the program and the reference page of all settings.
 
 use clickvec_tables::{Error, ErrorKind, Result};
 use serde::Serialize;
@@ -133,7 +133,8 @@ pub fn described(settings: &impl Serialize, fields: &[Field]) -> String {
     fields.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Declares a struct of settings and its `FIELDS`. A field may end in `where` and a [`Rule`].
+/// Declares a struct of settings, its defaults and its `FIELDS`. Each field ends in its default, in parentheses if it is more than a number
+/// or a word, and may end in `where` and a [`Rule`].
 #[doc(hidden)]
 #[macro_export]
 macro_rules! fields {
@@ -154,7 +155,7 @@ macro_rules! fields {
         pub struct $name:ident {
             $(
                 $(#[$($meta:tt)*])*
-                pub $field:ident: $type:ty $(where $rule:expr)?,
+                pub $field:ident: $type:ty = $default:tt $(where $rule:expr)?,
             )*
         }
     ) => {
@@ -163,6 +164,12 @@ macro_rules! fields {
         #[serde(default, deny_unknown_fields)]
         pub struct $name {
             $( $(#[$($meta)*])* pub $field: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $( $field: $default, )* }
+            }
         }
 
         impl $name {
@@ -302,16 +309,10 @@ mod tests {
         pub struct Made {
             /// A first line
             /// and a second.
-            pub rate: f32 where Rule::Above0,
-            pub name: String,
+            pub rate: f32 = 0.1 where Rule::Above0,
+            pub name: String = ("x".to_owned()),
             #[serde(with = "integer_or_none")]
-            pub count: Option<u8>,
-        }
-    }
-
-    impl Default for Made {
-        fn default() -> Made {
-            Made { rate: 0.1, name: "x".to_owned(), count: None }
+            pub count: Option<u8> = None,
         }
     }
 

@@ -26,72 +26,73 @@ use crate::text::{Tail, TextConfig, Tokens, WordLimit};
 use crate::views::Views;
 
 fields! {
-    /// Everything that decides what a training run learns, except for its data and the processor's instruction level.
+    /// Everything that decides what a training run learns, except for its data and the processor's instruction level. The defaults are
+    /// the best settings in cross validation (docs/explanation/defaults.md).
     pub struct TrainConfig {
         /// The encoder of both towers: the network that turns a text into a vector.
-        pub encoder: EncoderConfig where Rule::Kinds(EncoderConfig::FIELDS),
+        pub encoder: EncoderConfig = (EncoderConfig::default()) where Rule::Kinds(EncoderConfig::FIELDS),
         /// Whether queries and titles share one tower, that is, one set of weights.
-        pub shared_towers: bool,
+        pub shared_towers: bool = true,
         /// The number of pairs in a minibatch.
-        pub batch_size: usize where Rule::AtLeast(1.0),
+        pub batch_size: usize = 64 where Rule::AtLeast(1.0),
         /// The number of negative titles of each pair, or `all`: every other title of the minibatch.
-        pub negatives: Negatives where Rule::AtLeast(1.0),
+        pub negatives: Negatives = (Negatives::All) where Rule::AtLeast(1.0),
         /// Where a number of negatives comes from: `minibatch`, its titles, or `uniform`, any title of the log.
-        pub negative_source: NegativeSource,
+        pub negative_source: NegativeSource = (NegativeSource::Minibatch),
         /// The loss, for clicks and for titles.
-        pub loss: LossConfig where Rule::Fields(LossConfig::FIELDS),
+        pub loss: LossConfig = (LossConfig::default()) where Rule::Fields(LossConfig::FIELDS),
         /// The optimiser: `adam`; `nesterov` or `momentum`, with the LSTM paper's schedule; `sgd`, plain gradient descent.
-        pub optimizer: OptimizerKind,
+        pub optimizer: OptimizerKind = (OptimizerKind::Adam),
         /// The learning rate ε.
-        pub learning_rate: f32 where Rule::Above0,
+        pub learning_rate: f32 = 1e-3 where Rule::Above0,
         /// The norm to which a tower's gradient is scaled down if its norm is larger, or `none`.
         #[serde(with = "fields::real_or_none")]
-        pub clip_norm: Option<f32> where Rule::Above0,
+        pub clip_norm: Option<f32> = None where Rule::Above0,
         /// Backpropagation through a text's words.
-        pub bptt: Bptt where Rule::Fields(Bptt::FIELDS),
+        pub bptt: Bptt = (Bptt::default()) where Rule::Fields(Bptt::FIELDS),
         /// The range of random initial weights: ± this number; `fan`, ±√(6/(fan-in + fan-out)); or `active-fan`, the same with the mean
         /// number of a text's trigrams as the fan-in of the input layer.
-        pub init_range: InitRange where Rule::Above0,
+        pub init_range: InitRange = (InitRange::Uniform(0.01)) where Rule::Above0,
         /// The initial bias of forget gates, and minus that of a GRU's update gates: with 0, half of a cell is forgotten at each word.
         #[serde(skip_serializing_if = "is_forget_bias")]
-        pub forget_bias: f32 where Rule::AtLeast(0.0),
+        pub forget_bias: f32 = FORGET_BIAS where Rule::AtLeast(0.0),
         /// The column of texts to learn from, instead of the title; `title+text` joins two.
-        pub field: String,
+        pub field: String = (title()),
         /// The weight of a pair from the log's column `count`: `log`, ln(1 + count); `linear`; `none`, not at all; or `binary`, one click
         /// for each pair whatever the columns `count` and `weight` say.
-        pub weighting: Weighting,
+        pub weighting: Weighting = (Weighting::Log),
         /// The number of passes over the clicks.
-        pub epochs: u32 where Rule::AtLeast(1.0),
+        pub epochs: u32 = 5 where Rule::AtLeast(1.0),
         /// The epoch whose model is kept: `best` in validation, the one with the smallest `loss` of held-out pairs, or the `last`.
-        pub keep: Keep,
+        pub keep: Keep = (Keep::Last),
         /// The number of epochs without a better validation after which training stops, or `none`.
         #[serde(with = "fields::integer_or_none")]
-        pub patience: Option<u32> where Rule::AtLeast(1.0),
+        pub patience: Option<u32> = None where Rule::AtLeast(1.0),
         /// The number of words of a text that are read.
-        pub max_words: usize where Rule::AtLeast(1.0),
+        pub max_words: usize = 64 where Rule::AtLeast(1.0),
         /// The treatment of a text's other words: `cut`, or `merge`, which joins them to the last word that is read.
-        pub tail: Tail,
+        pub tail: Tail = (Tail::Cut),
         /// How texts become words.
         #[serde(skip_serializing_if = "TextConfig::is_usual")]
-        pub text: TextConfig where Rule::Fields(TextConfig::FIELDS),
+        pub text: TextConfig = (TextConfig::default()) where Rule::Fields(TextConfig::FIELDS),
         /// The largest number of letter trigrams in the dictionary; the most frequent ones stay.
-        pub max_trigrams: usize where Rule::AtLeast(1.0),
+        pub max_trigrams: usize = 200_000 where Rule::AtLeast(1.0),
         /// Whole words that occur at least this often in the log are features too, at most as many as `max_trigrams`; or `none`.
         #[serde(with = "fields::integer_or_none")]
-        pub word_count: Option<u64> where Rule::AtLeast(1.0),
+        pub word_count: Option<u64> = None where Rule::AtLeast(1.0),
         /// The seed of all random numbers: the same seed, log and program give the same model.
-        pub seed: u64,
+        pub seed: u64 = 1,
         /// Random changes to queries when learning from clicks.
-        pub augment: Views where Rule::Fields(Views::FIELDS),
+        pub augment: Views = (Views::NONE) where Rule::Fields(Views::FIELDS),
         /// Training on titles, before clicks or without any.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub titles: Option<TitleConfig> where Rule::Fields(TitleConfig::FIELDS),
+        pub titles: Option<TitleConfig> = None where Rule::Fields(TitleConfig::FIELDS),
         /// The share of clicked queries held out to evaluate the model after each epoch and at the end: at most 1,000 queries, and
         /// none if that is fewer than 100. If there are any, all clicks are learnt afterwards, for the best number of epochs.
-        pub held_out: f32 where Rule::Within(0.0, 0.5),
+        pub held_out: f32 = 0.0 where Rule::Within(0.0, 0.5),
         /// Learning from a teacher.
         #[serde(skip_serializing_if = "Option::is_none")]
-        pub teacher: Option<TeacherConfig> where Rule::Fields(TeacherConfig::FIELDS),
+        pub teacher: Option<TeacherConfig> = None where Rule::Fields(TeacherConfig::FIELDS),
     }
 }
 
@@ -101,15 +102,9 @@ fields! {
     pub struct LossConfig {
         /// `softmax` over the clicked title and its negatives, as in the papers, or `nce`, noise-contrastive estimation: whether each
         /// title was clicked or is there by chance.
-        pub kind: LossKind,
+        pub kind: LossKind = (LossKind::Softmax),
         /// γ, the factor of the cosines.
-        pub gamma: f32 where Rule::Above0,
-    }
-}
-
-impl Default for LossConfig {
-    fn default() -> LossConfig {
-        LossConfig { kind: LossKind::Softmax, gamma: 10.0 }
+        pub gamma: f32 = 10.0 where Rule::Above0,
     }
 }
 
@@ -172,41 +167,6 @@ const FORGET_BIAS: f32 = 3.0;
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn is_forget_bias(bias: &f32) -> bool {
     *bias == FORGET_BIAS
-}
-
-impl Default for TrainConfig {
-    /// Returns the best settings in cross validation (docs/explanation/defaults.md).
-    fn default() -> TrainConfig {
-        TrainConfig {
-            encoder: EncoderConfig::default(),
-            shared_towers: true,
-            batch_size: 64,
-            negatives: Negatives::All,
-            negative_source: NegativeSource::Minibatch,
-            loss: LossConfig::default(),
-            optimizer: OptimizerKind::Adam,
-            learning_rate: 1e-3,
-            clip_norm: None,
-            bptt: Bptt::default(),
-            init_range: InitRange::Uniform(0.01),
-            forget_bias: FORGET_BIAS,
-            field: title(),
-            weighting: Weighting::Log,
-            epochs: 5,
-            keep: Keep::Last,
-            patience: None,
-            max_words: 64,
-            tail: Tail::Cut,
-            text: TextConfig::default(),
-            max_trigrams: 200_000,
-            word_count: None,
-            seed: 1,
-            augment: Views::NONE,
-            titles: None,
-            held_out: 0.0,
-            teacher: None,
-        }
-    }
 }
 
 impl TrainConfig {

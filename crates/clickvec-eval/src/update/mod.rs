@@ -40,36 +40,22 @@ fields! {
     /// The settings of an update.
     pub struct UpdateConfig {
         /// The number of days, or files, after which a click counts half.
-        pub half_life: f64 where Rule::Above0,
+        pub half_life: f64 = 7.0 where Rule::Above0,
         /// The share of queries to hold out. It is to be the same every day.
-        pub held_out: f64 where Rule::Within(0.01, 0.5),
+        pub held_out: f64 = 0.1 where Rule::Within(0.01, 0.5),
         /// The number of epochs over the clicks, or `none`: 2 for each update since the model was replaced, at most 8; or those of
         /// the old model if the new one starts from random weights.
         #[serde(with = "integer_or_none")]
-        pub epochs: Option<u32> where Rule::Within(1.0, 1000.0),
+        pub epochs: Option<u32> = None where Rule::Within(1.0, 1000.0),
         /// Whether to start from random weights instead of the old model's.
-        pub fresh: bool,
+        pub fresh: bool = false,
         /// η: users look at the title at rank r with probability r^−η. Clicks on what the old model showed are corrected for that.
-        pub position_bias: f64 where Rule::Within(0.0, 3.0),
+        pub position_bias: f64 = 1.0 where Rule::Within(0.0, 3.0),
         /// The probability that a model is ever replaced by gain if no new one is better. 1 takes every new model, worse or not.
-        pub error_rate: f64 where Rule::Within(1e-6, 1.0),
+        pub error_rate: f64 = 0.05 where Rule::Within(1e-6, 1.0),
         /// The share of words that may become others, beyond chance, before a new model is taken that is not shown to be better.
         /// 1 switches this off.
-        pub drift: f64 where Rule::Within(0.0, 1.0),
-    }
-}
-
-impl Default for UpdateConfig {
-    fn default() -> UpdateConfig {
-        UpdateConfig {
-            half_life: 7.0,
-            held_out: 0.1,
-            epochs: None,
-            fresh: false,
-            position_bias: 1.0,
-            error_rate: 0.05,
-            drift: 0.1,
-        }
+        pub drift: f64 = 0.1 where Rule::Within(0.0, 1.0),
     }
 }
 

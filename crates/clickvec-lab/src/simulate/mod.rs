@@ -41,25 +41,25 @@ fields! {
     /// The settings of a simulation.
     pub struct SimulateConfig {
         /// The number of rows of `clicks.tsv`: a query, a title clicked for it, and the number of clicks on one day.
-        pub pairs: u64 where Rule::AtLeast(1.0),
+        pub pairs: u64 = 200_000 where Rule::AtLeast(1.0),
         /// The least number of titles in the invented world, with at least one for everything that can be looked for.
-        pub titles: u32 where Rule::Within(1.0, 10_000_000.0),
+        pub titles: u32 = 20_000 where Rule::Within(1.0, 10_000_000.0),
         /// The number of judged queries of each kind.
-        pub judged: u32 where Rule::Within(0.0, 100_000.0),
+        pub judged: u32 = 100 where Rule::Within(0.0, 100_000.0),
         /// The number of queries in the validation set.
-        pub validation: u32 where Rule::Within(0.0, 100_000.0),
+        pub validation: u32 = 200 where Rule::Within(0.0, 100_000.0),
         /// The share of queries that are misspelt.
-        pub misspelt: f64 where Rule::Within(0.0, 1.0),
+        pub misspelt: f64 = 0.2 where Rule::Within(0.0, 1.0),
         /// η: users look at the title at rank r (from 1) with probability r^−η.
-        pub position_bias: f64 where Rule::Within(0.0, 10.0),
+        pub position_bias: f64 = 1.0 where Rule::Within(0.0, 10.0),
         /// The influence of sales on the engine's ranking, in place of what was searched for.
-        pub engine_bias: f64 where Rule::Within(0.0, 1.0),
+        pub engine_bias: f64 = 0.0 where Rule::Within(0.0, 1.0),
         /// ε: the probability that a user who looks at a useless title clicks it.
-        pub click_noise: f64 where Rule::Within(0.0, 1.0),
+        pub click_noise: f64 = 0.1 where Rule::Within(0.0, 1.0),
         /// The random seed; equal seeds give equal bytes.
-        pub seed: u64,
+        pub seed: u64 = 1,
         /// Whether to write every list that was shown as well: `log.tsv`, with users, sessions, positions and times.
-        pub impressions: bool,
+        pub impressions: bool = false,
     }
 }
 
@@ -76,23 +76,6 @@ impl SimulateConfig {
     /// Returns a line for each setting: its name, its default, what it means and its bounds.
     pub fn documentation() -> String {
         fields::described(&SimulateConfig::default(), SimulateConfig::FIELDS)
-    }
-}
-
-impl Default for SimulateConfig {
-    fn default() -> SimulateConfig {
-        SimulateConfig {
-            pairs: 200_000,
-            titles: 20_000,
-            judged: 100,
-            validation: 200,
-            misspelt: 0.2,
-            position_bias: 1.0,
-            engine_bias: 0.0,
-            click_noise: 0.1,
-            seed: 1,
-            impressions: false,
-        }
     }
 }
 

@@ -30,26 +30,19 @@ const CONVOLUTION_BIAS: usize = 3;
 const SEMANTIC_BIAS: usize = 4;
 
 fields! {
-    /// The sizes of a CLSM.
+    /// The sizes of a CLSM; by default 288/96 as in the papers' tables, with windows of three words.
     #[derive(Eq)]
     pub struct ClsmConfig {
         /// The number of words in a window, which is odd.
-        pub window: usize where Rule::Within(1.0, 31.0),
+        pub window: usize = 3 where Rule::Within(1.0, 31.0),
         /// The number of units of the convolution (K).
-        pub convolution: usize where UNITS,
+        pub convolution: usize = 288 where UNITS,
         /// The units of semantic layers between the maximum and the last one, if there are several.
-        pub hidden: Vec<usize> where Rule::List([0, MAX_LAYERS - 2], UNIT_RANGE),
+        pub hidden: Vec<usize> = (Vec::new()) where Rule::List([0, MAX_LAYERS - 2], UNIT_RANGE),
         /// The size of the embedding (L).
-        pub semantic: usize where UNITS,
+        pub semantic: usize = 96 where UNITS,
         /// Whether there are biases. The paper has none.
-        pub bias: bool,
-    }
-}
-
-impl Default for ClsmConfig {
-    /// Defaults to 288/96 as in the papers' tables, with windows of three words.
-    fn default() -> ClsmConfig {
-        ClsmConfig { window: 3, convolution: 288, hidden: Vec::new(), semantic: 96, bias: true }
+        pub bias: bool = true,
     }
 }
 

@@ -18,18 +18,11 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 
 fields! {
-    /// The sizes of a DSSM.
+    /// The sizes of a DSSM; by default the papers' 288/96.
     #[derive(Eq)]
     pub struct DssmConfig {
         /// The units of each layer; the last is the size of the embedding.
-        pub layers: Vec<usize> where LAYERS,
-    }
-}
-
-impl Default for DssmConfig {
-    /// Returns the papers' 288/96.
-    fn default() -> DssmConfig {
-        DssmConfig { layers: vec![288, 96] }
+        pub layers: Vec<usize> = (vec![288, 96]) where LAYERS,
     }
 }
 

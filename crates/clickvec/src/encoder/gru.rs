@@ -27,18 +27,11 @@ const BIAS: usize = 2;
 const CANDIDATE: usize = 3;
 
 fields! {
-    /// The size of a GRU.
+    /// The size of a GRU; by default as many cells as the paper's LSTM has.
     #[derive(Eq)]
     pub struct GruConfig {
         /// The number of cells: the size of y.
-        pub cells: usize where UNITS,
-    }
-}
-
-impl Default for GruConfig {
-    /// Defaults to as many cells as the paper's LSTM.
-    fn default() -> GruConfig {
-        GruConfig { cells: 96 }
+        pub cells: usize = 96 where UNITS,
     }
 }
 

@@ -8,28 +8,22 @@ use crate::fields::{Field, Rule, fields};
 use clickvec_tables::{Error, ErrorKind, Result};
 
 fields! {
-    /// The number of LSTMs, their sizes, and those of their vectors together.
+    /// The number of LSTMs, their sizes, and those of their vectors together. The default number is the best in validation
+    /// (docs/explanation/defaults.md).
     #[derive(Copy, Eq)]
     pub struct MembersConfig {
         /// The number of LSTMs. Each is trained on its own, with its own seed, and their vectors are joined end to end.
-        pub members: usize where Rule::Within(1.0, MAX_MEMBERS as f64),
+        pub members: usize = 3 where Rule::Within(1.0, MAX_MEMBERS as f64),
         /// The number of cells of each.
-        pub cells: usize where UNITS,
+        pub cells: usize = 96 where UNITS,
         /// Whether there are forget gates.
-        pub forget_gate: bool,
+        pub forget_gate: bool = false,
         /// Connections from the cells to the gates: `none`, `diagonal` or `full`.
-        pub peephole: Peephole,
+        pub peephole: Peephole = (Peephole::None),
         /// The size of a text's vector, or `none` for all cells of the members. After each epoch, the principal components of up to
         /// 20,000 titles reduce the members' vectors to this many numbers.
         #[serde(with = "crate::fields::integer_or_none")]
-        pub dimension: Option<usize> where Rule::AtLeast(1.0),
-    }
-}
-
-impl Default for MembersConfig {
-    /// Returns the number that is best in validation (docs/explanation/defaults.md).
-    fn default() -> MembersConfig {
-        MembersConfig { members: 3, cells: 96, forget_gate: false, peephole: Peephole::None, dimension: None }
+        pub dimension: Option<usize> = None where Rule::AtLeast(1.0),
     }
 }
 

@@ -48,14 +48,14 @@ use crate::fields::{self, Rule, fields};
 
 fields! {
     /// The way in which errors flow back through the words of a text.
-    #[derive(Copy, Eq, Default)]
+    #[derive(Copy, Eq)]
     pub struct Bptt {
         /// The number of last words through which errors flow back, or `none` for all.
         #[serde(with = "fields::integer_or_none")]
-        pub words: Option<usize> where Rule::AtLeast(1.0),
+        pub words: Option<usize> = None where Rule::AtLeast(1.0),
         /// The error signals of an LSTM: `exact`, the gradient, or `per-gate`, the paper's formulas as printed: only the path
         /// through each gate itself.
-        pub signals: Signals,
+        pub signals: Signals = (Signals::Exact),
     }
 }
 

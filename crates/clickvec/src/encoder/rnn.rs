@@ -23,18 +23,11 @@ const BIAS: usize = 2;
 pub(super) const NEGLIGIBLE: f32 = 1e-30;
 
 fields! {
-    /// The size of an RNN.
+    /// The size of an RNN; by default the paper's 288 units.
     #[derive(Eq)]
     pub struct RnnConfig {
         /// The number of units.
-        pub hidden: usize where UNITS,
-    }
-}
-
-impl Default for RnnConfig {
-    /// Returns the paper's 288 units.
-    fn default() -> RnnConfig {
-        RnnConfig { hidden: 288 }
+        pub hidden: usize = 288 where UNITS,
     }
 }
 

@@ -20,22 +20,15 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 
 fields! {
-    /// The sizes and gates of LSTMs on top of each other.
+    /// The sizes and gates of LSTMs on top of each other; by default two layers of as many cells as the paper's LSTM.
     #[derive(Eq)]
     pub struct StackedConfig {
         /// The cells of each layer; the first reads words.
-        pub layers: Vec<usize> where LAYERS,
+        pub layers: Vec<usize> = (vec![96, 96]) where LAYERS,
         /// Whether there are forget gates.
-        pub forget_gate: bool,
+        pub forget_gate: bool = false,
         /// Connections from the cells to the gates: `none`, `diagonal` or `full`.
-        pub peephole: Peephole,
-    }
-}
-
-impl Default for StackedConfig {
-    /// Defaults to two layers of as many cells as the paper's LSTM.
-    fn default() -> StackedConfig {
-        StackedConfig { layers: vec![96, 96], forget_gate: false, peephole: Peephole::None }
+        pub peephole: Peephole = (Peephole::None),
     }
 }
 

@@ -12,13 +12,13 @@ use crate::fields::fields;
 
 fields! {
     /// How texts become words.
-    #[derive(Copy, Default, Eq)]
+    #[derive(Copy, Eq)]
     pub struct TextConfig {
         /// The treatment of accents: `keep`, or `fold`, which reads é as e, ø as o and ß as ss.
-        pub accents: Accents,
+        pub accents: Accents = (Accents::Keep),
         /// How a text is split into words: `words`, runs of letters and numbers, and each ideograph; or at white space, as in the
         /// papers: `spaces`, or `spaces-without-punctuation`, which keeps only letters and numbers, as for the CLSM.
-        pub tokens: Tokens,
+        pub tokens: Tokens = (Tokens::Words),
     }
 }
 

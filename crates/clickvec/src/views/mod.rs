@@ -10,23 +10,17 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::fields::{Rule, fields};
 
 fields! {
-    /// The probabilities of random changes to a text.
+    /// The probabilities of random changes to a text; none by default.
     #[derive(Copy)]
     pub struct Views {
         /// The probability of a pseudo-query: 2 to 4 words of the text, in their order. `drop` does not apply then.
-        pub few: f32 where Rule::Within(0.0, 1.0),
+        pub few: f32 = 0.0 where Rule::Within(0.0, 1.0),
         /// The probability that a word is left out. At least one word always stays.
-        pub drop: f32 where Rule::Within(0.0, 1.0),
+        pub drop: f32 = 0.0 where Rule::Within(0.0, 1.0),
         /// The probability that two neighbouring words are swapped, for each pair of neighbours.
-        pub swap: f32 where Rule::Within(0.0, 1.0),
+        pub swap: f32 = 0.0 where Rule::Within(0.0, 1.0),
         /// The probability that a word is mistyped.
-        pub misspell: f32 where Rule::Within(0.0, 1.0),
-    }
-}
-
-impl Default for Views {
-    fn default() -> Views {
-        Views::NONE
+        pub misspell: f32 = 0.0 where Rule::Within(0.0, 1.0),
     }
 }
 

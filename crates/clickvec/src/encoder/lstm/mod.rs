@@ -23,16 +23,16 @@ pub(super) const BIAS: usize = 2;
 pub(super) const PEEPHOLE: usize = 3;
 
 fields! {
-    /// The sizes and gates of an LSTM.
+    /// The sizes and gates of an LSTM; by default that of the paper's experiments: 96 cells, no forget gate, no peepholes.
     #[derive(Copy, Eq)]
     pub struct LstmConfig {
         /// The number of cells, in each direction (H).
-        pub cells: usize where UNITS,
+        pub cells: usize = 96 where UNITS,
         /// Whether there is a forget gate. Without it f = 1, as in the paper's experiments.
-        pub forget_gate: bool,
+        pub forget_gate: bool = false,
         /// Connections from the cells to the gates: `none`, as in the paper's experiments; `diagonal`, from each cell to its own
         /// gates; or `full`, from each cell to every gate.
-        pub peephole: Peephole,
+        pub peephole: Peephole = (Peephole::None),
     }
 }
 
@@ -46,13 +46,6 @@ pub enum Peephole {
     Diagonal,
     /// Each cell to every gate: a matrix for each gate, as in the paper's gradients.
     Full,
-}
-
-impl Default for LstmConfig {
-    /// Returns the LSTM of the paper's experiments: 96 cells, no forget gate, no peepholes.
-    fn default() -> LstmConfig {
-        LstmConfig { cells: 96, forget_gate: false, peephole: Peephole::None }
-    }
 }
 
 /// Returns the description that all encoders of LSTMs share.
