@@ -12,7 +12,7 @@ use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Group, Reading, Tensor, TensorKind, TextStatistics, Trace,
     for_each_block, reduce_blocks,
 };
-use crate::fields::{Field, Rule, fields};
+use crate::fields::{Rule, fields};
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm};
 use crate::math::{Buffer, Matrix, vector};
@@ -59,14 +59,6 @@ impl ClsmConfig {
 }
 
 impl EncoderKind for ClsmConfig {
-    fn name(&self) -> &'static str {
-        "clsm"
-    }
-
-    fn about(&self) -> &'static str {
-        "A convolution over windows of words"
-    }
-
     fn sizes(&self) -> String {
         let bias = if self.bias { "" } else { ", no bias" };
         let layers: Vec<String> = self.layers().iter().map(ToString::to_string).collect();
@@ -87,10 +79,6 @@ impl EncoderKind for ClsmConfig {
             inputs = units;
             sum.checked_add(layer)
         })
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        ClsmConfig::FIELDS
     }
 
     fn check(&self) -> Result<()> {

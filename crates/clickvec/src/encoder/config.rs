@@ -6,7 +6,7 @@ use super::{
     ClsmConfig, Description, DssmConfig, Encoder, GruConfig, LstmConfig, MembersConfig, Reading, RnnConfig,
     StackedConfig, State, TextStatistics,
 };
-use crate::fields::{self, Field};
+use crate::fields::{self, Field, Rule};
 use clickvec_tables::Result;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -61,7 +61,23 @@ impl EncoderConfig {
         ]
     }
 
-    /// Asks `question` of the kind. This is the only place that knows all kinds.
+    /// Returns the name of the kind, as in a model file, and a line about it.
+    fn named(&self) -> (&'static str, &'static str) {
+        match self {
+            EncoderConfig::Dssm(_) => ("dssm", "Layers over a bag of trigrams"),
+            EncoderConfig::Clsm(_) => ("clsm", "A convolution over windows of words"),
+            EncoderConfig::Rnn(_) => ("rnn", "A plain recurrent network"),
+            EncoderConfig::Gru(_) => ("gru", "Gated recurrent units"),
+            EncoderConfig::Lstm(_) => ("lstm", "Long short-term memory"),
+            EncoderConfig::Stacked(_) => {
+                ("stacked", "LSTMs on top of each other, each reading the outputs of the one below")
+            }
+            EncoderConfig::Bilstm(_) => ("bilstm", "Two LSTMs, one that reads forwards and one that reads backwards"),
+            EncoderConfig::Members(_) => ("members", "Several LSTMs, each trained on its own"),
+        }
+    }
+
+    /// Asks `question` of the kind. Only this file knows all kinds.
     pub(super) fn ask<T>(&self, question: impl FnOnce(&dyn EncoderKind) -> T) -> T {
         match self {
             EncoderConfig::Dssm(config) => question(config),
@@ -88,7 +104,7 @@ impl EncoderConfig {
 
     /// Returns the name of the kind: `lstm`, `stacked`, `bilstm`, `gru`, `rnn`, `clsm`, `dssm` or `members`.
     pub fn kind(&self) -> &'static str {
-        self.ask(|kind| kind.name())
+        self.named().0
     }
 
     /// Checks the sizes.
@@ -97,7 +113,8 @@ impl EncoderConfig {
     ///
     /// The first that no encoder can have, by its dotted name.
     pub fn check(&self) -> Result<()> {
-        fields::check("encoder", &fields::json(self), self.ask(|kind| kind.fields()))?;
+        let sizes = fields::json(self);
+        fields::check("encoder", &sizes, fields::parts(&Rule::Kinds(EncoderConfig::FIELDS), &sizes))?;
         self.ask(|kind| kind.check())
     }
 
@@ -162,7 +179,7 @@ impl EncoderConfig {
     /// Describes the kind in a line.
     #[doc(hidden)]
     pub fn about(&self) -> &'static str {
-        self.ask(|kind| kind.about())
+        self.named().1
     }
 
     /// Returns the name of a number of the vectors: only an encoder with gates has cells, and a projection mixes them.
@@ -196,6 +213,6 @@ impl Default for EncoderConfig {
 impl fmt::Display for EncoderConfig {
     /// Returns a description of kind and sizes: `lstm, 96 cells`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.ask(|kind| write!(f, "{}, {}", kind.name(), kind.sizes()))
+        write!(f, "{}, {}", self.kind(), self.ask(|kind| kind.sizes()))
     }
 }

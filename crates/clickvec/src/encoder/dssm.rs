@@ -7,7 +7,7 @@ use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, Reading, Tensor, TensorKind, TextStatistics, Trace,
     for_each_block, reduce_blocks,
 };
-use crate::fields::{Field, fields};
+use crate::fields::fields;
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, gemm, gemm_into};
@@ -27,14 +27,6 @@ fields! {
 }
 
 impl EncoderKind for DssmConfig {
-    fn name(&self) -> &'static str {
-        "dssm"
-    }
-
-    fn about(&self) -> &'static str {
-        "Layers over a bag of trigrams"
-    }
-
     fn sizes(&self) -> String {
         let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
         format!("layers of {}", layers.join(", "))
@@ -51,10 +43,6 @@ impl EncoderKind for DssmConfig {
             inputs = units as u64;
             sum.checked_add(layer)
         })
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        DssmConfig::FIELDS
     }
 
     fn description(&self) -> Description {

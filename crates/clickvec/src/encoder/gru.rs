@@ -10,7 +10,7 @@ use super::{
     BlockScratch, Bptt, Description, Direction, Encoder, Gradients, Reading, Tensor, TensorKind, Trace,
     for_each_block_with_rows,
 };
-use crate::fields::{Field, fields};
+use crate::fields::fields;
 use crate::math::Buffer;
 use crate::math::activation::{mul_add, sigmoid, tanh};
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_ahead, gemm_into, gemm_onto};
@@ -36,14 +36,6 @@ fields! {
 }
 
 impl EncoderKind for GruConfig {
-    fn name(&self) -> &'static str {
-        "gru"
-    }
-
-    fn about(&self) -> &'static str {
-        "Gated recurrent units"
-    }
-
     fn sizes(&self) -> String {
         format!("{} cells", self.cells)
     }
@@ -55,10 +47,6 @@ impl EncoderKind for GruConfig {
     fn parameters(&self, features: u64) -> Option<u64> {
         let cells = self.cells as u64;
         layer_parameters(features.checked_add(cells)?, cells.checked_mul(3)?)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        GruConfig::FIELDS
     }
 
     fn description(&self) -> Description {

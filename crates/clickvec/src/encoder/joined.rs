@@ -10,7 +10,6 @@ use super::kind::{EncoderKind, layer_parameters};
 use super::lstm::{self, EmbeddingGradient, LstmStates, Order};
 use super::trace::{Direction, Quantity, Slot, States};
 use super::{Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, Trace};
-use crate::fields::Field;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::{add_scaled, dot, normalize, scale_to_unit};
 use crate::math::{Buffer, Matrix};
@@ -21,14 +20,6 @@ use std::borrow::Cow;
 const PROJECTION: &str = "projection";
 
 impl EncoderKind for LstmConfig {
-    fn name(&self) -> &'static str {
-        "lstm"
-    }
-
-    fn about(&self) -> &'static str {
-        "Long short-term memory"
-    }
-
     fn sizes(&self) -> String {
         format!("{} cells{}", self.cells, self.variant())
     }
@@ -48,10 +39,6 @@ impl EncoderKind for LstmConfig {
         gates.checked_add(peephole.checked_mul(self.gates() as u64 - 1)?)
     }
 
-    fn fields(&self) -> &'static [Field] {
-        LstmConfig::FIELDS
-    }
-
     fn description(&self) -> Description {
         lstm::describe(self.forget_gate)
     }
@@ -69,14 +56,6 @@ impl EncoderKind for LstmConfig {
 pub(super) struct BilstmConfig(pub(super) LstmConfig);
 
 impl EncoderKind for BilstmConfig {
-    fn name(&self) -> &'static str {
-        "bilstm"
-    }
-
-    fn about(&self) -> &'static str {
-        "Two LSTMs, one that reads forwards and one that reads backwards"
-    }
-
     fn sizes(&self) -> String {
         format!("{} cells in each direction{}", self.0.cells, self.0.variant())
     }
@@ -88,10 +67,6 @@ impl EncoderKind for BilstmConfig {
 
     fn parameters(&self, features: u64) -> Option<u64> {
         self.0.parameters(features)?.checked_mul(2)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        LstmConfig::FIELDS
     }
 
     fn description(&self) -> Description {

@@ -3,7 +3,7 @@
 use clickvec_tables::Result;
 
 use super::{Description, Encoder};
-use crate::fields::{Field, Rule};
+use crate::fields::Rule;
 
 /// Statistics of the texts that an encoder will read, for its initial weights.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,17 +16,8 @@ pub struct TextStatistics {
 
 /// A kind of encoder with its sizes. Each encoder's file implements it.
 pub(super) trait EncoderKind {
-    /// Returns the kind's name, as in a model file.
-    fn name(&self) -> &'static str;
-
-    /// Describes the kind in a line.
-    fn about(&self) -> &'static str;
-
     /// Returns a description of the sizes.
     fn sizes(&self) -> String;
-
-    /// Its sizes, with documentation and bounds.
-    fn fields(&self) -> &'static [Field];
 
     /// Checks conditions beyond the bounds of single sizes.
     fn check(&self) -> Result<()> {

@@ -4,7 +4,7 @@ use super::joined::Joined;
 use super::kind::{EncoderKind, UNITS};
 use super::trace::Direction;
 use super::{Description, Encoder, LstmConfig, Peephole};
-use crate::fields::{Field, Rule, fields};
+use crate::fields::{Rule, fields};
 use clickvec_tables::{Error, ErrorKind, Result};
 
 fields! {
@@ -59,14 +59,6 @@ impl MembersConfig {
 pub(super) const MAX_MEMBERS: usize = 64;
 
 impl EncoderKind for MembersConfig {
-    fn name(&self) -> &'static str {
-        "members"
-    }
-
-    fn about(&self) -> &'static str {
-        "Several LSTMs, each trained on its own"
-    }
-
     fn sizes(&self) -> String {
         let projected =
             self.dimension.map_or_else(String::new, |dimension| format!(", projected to {dimension} numbers"));
@@ -82,10 +74,6 @@ impl EncoderKind for MembersConfig {
         let projection =
             self.dimension.map_or(Some(0), |dimension| (self.units() as u64).checked_mul(dimension as u64))?;
         self.lstm().parameters(features)?.checked_mul(self.members as u64)?.checked_add(projection)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        MembersConfig::FIELDS
     }
 
     fn check(&self) -> Result<()> {

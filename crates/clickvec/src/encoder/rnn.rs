@@ -6,7 +6,7 @@ use super::trace::{Quantity, Slot, Stage, State, States, row};
 use super::{
     BlockScratch, Bptt, Description, Direction, Encoder, Gradients, Reading, Tensor, TensorKind, Trace, for_each_block,
 };
-use crate::fields::{Field, fields};
+use crate::fields::fields;
 use crate::math::Buffer;
 use crate::math::activation::tanh_slice;
 use crate::math::gemm::{Left, Right, Rows, gemm, gemm_into, gemm_onto};
@@ -32,14 +32,6 @@ fields! {
 }
 
 impl EncoderKind for RnnConfig {
-    fn name(&self) -> &'static str {
-        "rnn"
-    }
-
-    fn about(&self) -> &'static str {
-        "A plain recurrent network"
-    }
-
     fn sizes(&self) -> String {
         format!("{} units", self.hidden)
     }
@@ -51,10 +43,6 @@ impl EncoderKind for RnnConfig {
     fn parameters(&self, features: u64) -> Option<u64> {
         let hidden = self.hidden as u64;
         layer_parameters(features.checked_add(hidden)?, hidden)
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        RnnConfig::FIELDS
     }
 
     fn description(&self) -> Description {

@@ -11,7 +11,7 @@ use super::trace::{Direction, Quantity, Slot, States};
 use super::{
     BlockScratch, Bptt, Description, Encoder, Gradients, LstmConfig, Peephole, Tensor, TensorKind, Trace, reduce_blocks,
 };
-use crate::fields::{Field, fields};
+use crate::fields::fields;
 use crate::math::Buffer;
 use crate::math::gemm::{Left, gemm, gemm_into};
 use crate::math::vector::add;
@@ -44,14 +44,6 @@ impl StackedConfig {
 }
 
 impl EncoderKind for StackedConfig {
-    fn name(&self) -> &'static str {
-        "stacked"
-    }
-
-    fn about(&self) -> &'static str {
-        "LSTMs on top of each other, each reading the outputs of the one below"
-    }
-
     fn sizes(&self) -> String {
         let layers: Vec<String> = self.layers.iter().map(ToString::to_string).collect();
         let variant = self.layers().next().map_or_else(String::new, |layer| layer.variant());
@@ -69,10 +61,6 @@ impl EncoderKind for StackedConfig {
             inputs = layer.cells as u64;
             sum.checked_add(parameters)
         })
-    }
-
-    fn fields(&self) -> &'static [Field] {
-        StackedConfig::FIELDS
     }
 
     fn description(&self) -> Description {
