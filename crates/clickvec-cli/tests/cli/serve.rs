@@ -301,7 +301,7 @@ fn what_cannot_be_served_says_which_option_helps() {
     run(&["shop.index", "--record", "shop.index"]).says("expected an output outside");
     run(&["shop.index", "--record", "no/folder"]).says("no/folder: cannot make");
     run(&["shop.index", "--record", "titles.tsv"]).says("titles.tsv/");
-    run(&["shop.index", "--limit=workers=100000"]).says("workers: expected at most 1024");
+    run(&["shop.index", "--limit=workers=100000"]).says("workers: expected a number from 1 to 1024");
     run(&["shop.index", "--limit=places=3"]).says("--limit: expected NAME=NUMBER with one of the names `answers`");
     for origin in ["shop.example", "https://", "https://shop.example/", "*", "null", "https://a b"] {
         run(&["shop.index", "--origin", origin]).says(&format!(
