@@ -178,11 +178,11 @@ impl Lines {
     fn start(opened: Option<Box<dyn BufRead + Send>>, path: PathBuf) -> Lines {
         let (sender, receiver) = sync_channel(WAITING_LINES);
         std::thread::spawn(move || {
-            let reader = match opened.map_or_else(|| files::open(&path), Ok) {
-                Ok(reader) => LineReader { lines: BoundedLines::new(reader, MAX_LINE_BYTES), path, bytes: Vec::new() },
+            let (mut lines, mut bytes) = match opened.map_or_else(|| files::open(&path), Ok) {
+                Ok(reader) => (BoundedLines::new(reader, MAX_LINE_BYTES), Vec::new()),
                 Err(error) => return drop(sender.send(Err(error))),
             };
-            for line in reader {
+            while let Some(line) = next_line(&mut lines, &path, &mut bytes).transpose() {
                 // After a bad line there may be more lines; after any other error there are none.
                 let last = line.as_ref().is_err_and(|error| error.kind() != ErrorKind::Malformed);
                 if sender.send(line).is_err() || last {
@@ -224,37 +224,18 @@ impl Iterator for Lines {
     }
 }
 
-struct LineReader {
-    lines: BoundedLines<Box<dyn BufRead + Send>>,
-    path: PathBuf,
-    bytes: Vec<u8>,
-}
-
-impl LineReader {
-    fn read(&mut self) -> Result<Option<String>, Error> {
-        let found = self.lines.next(&mut self.bytes).map_err(|source| {
-            let line = self.lines.number() + 1;
-            Error::read_at(&self.path, line, source)
-        })?;
-        let line = self.lines.number();
-        match found {
-            FoundLine::End => return Ok(None),
-            FoundLine::TooLong => return Err(RowFault::too_long(MAX_LINE_BYTES).at_line(&self.path, line)),
-            FoundLine::Whole => {}
-        }
-        if line == 1 && is_utf16(&self.bytes) {
-            return Err(Error::new(ErrorKind::Malformed, UTF_16).at(&self.path));
-        }
-        let text =
-            std::str::from_utf8(&self.bytes).map_err(|_| RowFault::not_utf8(&self.bytes).at_line(&self.path, line))?;
-        Ok(Some(text.to_owned()))
+/// Reads the next line, if there is one.
+fn next_line(lines: &mut BoundedLines<impl BufRead>, path: &Path, bytes: &mut Vec<u8>) -> Result<Option<String>> {
+    let found = lines.next(bytes).map_err(|source| Error::read_at(path, lines.number() + 1, source))?;
+    let line = lines.number();
+    match found {
+        FoundLine::End => return Ok(None),
+        FoundLine::TooLong => return Err(RowFault::too_long(MAX_LINE_BYTES).at_line(path, line)),
+        FoundLine::Whole => {}
     }
-}
-
-impl Iterator for LineReader {
-    type Item = Result<String, Error>;
-
-    fn next(&mut self) -> Option<Result<String, Error>> {
-        self.read().transpose()
+    if line == 1 && is_utf16(bytes) {
+        return Err(Error::new(ErrorKind::Malformed, UTF_16).at(path));
     }
+    let text = std::str::from_utf8(bytes).map_err(|_| RowFault::not_utf8(bytes).at_line(path, line))?;
+    Ok(Some(text.to_owned()))
 }

@@ -8,6 +8,7 @@ use axum::response::Response;
 use clickvec::encoder::{self, Direction, EncoderConfig};
 use clickvec::explain::{KeywordOptions, Match, Panel, SharedUnit, TextReport, TextView, WordPair, WordShares};
 use clickvec::internals::encoder::{Description, Reading};
+use clickvec::internals::explain::largest;
 use clickvec_index::{ByPart, Explanation, Gap, WordShare};
 use serde::{Deserialize, Serialize};
 
@@ -162,7 +163,7 @@ fn most_active(views: &[&TextView], most: usize) -> Vec<usize> {
             top.iter_mut().zip(panel.at(word)).for_each(|(top, value)| *top = top.max(value.abs()));
         }
     }
-    largest(&top, most)
+    largest(&top, most, |top| top)
 }
 
 fn title<'a>(explanation: &'a Explanation, shown: &Shown) -> Title<'a> {
@@ -204,7 +205,7 @@ fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
         }
         None => {
             let top = |unit: usize| (0..view.words.len()).map(|word| panel.at(word)[unit].abs()).fold(0.0, f32::max);
-            largest(&(0..panel.units).map(top).collect::<Vec<_>>(), shown.dimensions.len())
+            largest(&(0..panel.units).map(top).collect::<Vec<_>>(), shown.dimensions.len(), |top| top)
         }
     };
     if units.is_empty() || view.words.is_empty() {
@@ -217,12 +218,4 @@ fn heat(view: &TextView, panel: &Panel, shown: &Shown) -> Option<Heat> {
         values: values.collect(),
         units: units.iter().map(|unit| unit + start + 1).collect(),
     })
-}
-
-/// Returns the positions of the largest values, the largest first.
-fn largest(values: &[f32], most: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]).then(a.cmp(&b)));
-    order.truncate(most);
-    order
 }
