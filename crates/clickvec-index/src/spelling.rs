@@ -13,8 +13,8 @@ use crate::open::Index;
 
 /// A shorter word has too many others within reach.
 const SHORTEST: usize = 4;
-/// A word of fewer letters is corrected at a distance of one only.
-const SHORT: usize = 5;
+/// A word of fewer letters is corrected at a distance of one only: at two, `cheap` would become `clean`.
+const SHORT: usize = 6;
 /// A longer word is no typing error, and would cost more to look up.
 const LONGEST: usize = 32;
 /// The number of words of a query that are corrected.

@@ -47,6 +47,8 @@ fn what_no_title_has_is_replaced_by_what_titles_have() {
             ("concretetile", Some("concrete tile")),
             ("dish washer hose", Some("dishwasher hose")),
             ("tile dishwasher", None),
+            // `seal` is two edits away, too many for five letters.
+            ("steel door", None),
             ("blue hose nubmer", Some("blue hose number")),
             ("garage door", None),
             ("12", None),
