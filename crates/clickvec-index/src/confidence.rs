@@ -2,6 +2,7 @@
 
 use clickvec::internals::rng;
 use clickvec::model::{Model, Side};
+use clickvec_tables::Stop;
 use rand::RngExt as _;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,7 @@ impl Confidence {
             let embedded = model.embedder(Side::Query).embed(queries);
             let mut best = Vec::with_capacity(queries.len());
             for vector in embedded.chunks_exact(model.dimension()) {
+                Stop::of_thread().check()?;
                 let hits = vectors.search(vector, 1, Reach::Nearest, None)?;
                 best.push(hits.first().map_or(0.0, |hit| hit.score));
             }

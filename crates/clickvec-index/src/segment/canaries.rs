@@ -1,10 +1,11 @@
 //! Queries made from the titles: some are stored with their answers, others determine how many lists a search must compare.
 
-use clickvec::index::Hit;
+use clickvec::index::{Hit, QuantizedIndex};
 use clickvec::internals::index::{Blocks, Scope};
 use clickvec::model::{Model, Side};
 use serde::{Deserialize, Serialize};
 
+use clickvec_tables::Stop;
 use clickvec_tables::shown::shortened;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -51,10 +52,7 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
     let all = lists.header.blocks.len() - 1;
-    let search = |query: &[f32], blocks: Option<&[Blocks]>| -> Result<Vec<Hit>> {
-        let scope = Scope { allowed: None, blocks };
-        Ok(index.search_in(query, TUNED_K, &scope, &mut Default::default())?.to_vec())
-    };
+    let search = |query: &[f32], blocks: Option<&[Blocks]>| best(index, query, blocks);
     let embedded: Vec<&[f32]> = embedded.chunks_exact(model.dimension()).collect();
     let exact = embedded.iter().map(|query| search(query, None)).collect::<Result<Vec<_>>>()?;
     let (mut searched, mut gap) = (((all as f64 * MOST) as usize).clamp(1, all.max(1)), GAPS.0);
@@ -77,6 +75,13 @@ pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) ->
         }
         if is_capped { searched = (searched + searched.div_ceil(4)).min(all) } else { gap *= GAPS.1 }
     }
+}
+
+/// Finds the best titles for one of the many queries that measure how many lists to search.
+fn best(index: &QuantizedIndex, query: &[f32], blocks: Option<&[Blocks]>) -> Result<Vec<Hit>> {
+    Stop::of_thread().check()?;
+    let scope = Scope { allowed: None, blocks };
+    Ok(index.search_in(query, TUNED_K, &scope, &mut Default::default())?.to_vec())
 }
 
 /// Answers the queries that an index stores.
@@ -132,4 +137,25 @@ fn difference(found: &[f32], expected: &[f32]) -> Option<(usize, Option<f32>, Op
         _ => false,
     };
     (0..found.len().max(expected.len())).map(scores).find(|scores| !is_near(scores))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use clickvec::index::FlatIndex;
+
+    use super::*;
+
+    #[test]
+    fn measuring_lists_stops_at_the_next_query() {
+        static FLAG: AtomicBool = AtomicBool::new(false);
+        let index = QuantizedIndex::new(FlatIndex::new(2, vec![1.0, 0.0, 0.0, 1.0]).unwrap());
+        Stop::new(&FLAG).during(|| {
+            assert_eq!(best(&index, &[1.0, 0.0], None).unwrap()[0].position, 0);
+            FLAG.store(true, Ordering::Relaxed);
+            let error = best(&index, &[1.0, 0.0], None).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Interrupted);
+        });
+    }
 }
