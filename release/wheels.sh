@@ -31,7 +31,7 @@ tools="$CARGO_TARGET_DIR/wheel-tools"
 [ -x "$tools/bin/maturin" ] || python3 -m venv "$tools"
 "$tools/bin/pip" --quiet --disable-pip-version-check install "maturin>=1.10,<2" ziglang
 
-PATH="$tools/bin:$PATH" "$tools/bin/maturin" build --locked --profile dist --zig --compatibility manylinux_2_28 \
+PATH="$tools/bin:$PATH" "$tools/bin/maturin" build --locked --release --zig --compatibility manylinux_2_28 \
     --target "$target" --manifest-path crates/clickvec-py/Cargo.toml --out "$folder"
 
 wheel="$(ls "$folder"/clickvec-*"_$machine.whl")"
