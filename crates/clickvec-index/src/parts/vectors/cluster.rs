@@ -51,7 +51,6 @@ pub(super) fn cluster(flat: &FlatIndex) -> Clusters {
     let first = (0..lists).flat_map(|list| vector(sample[list * sample.len() / lists]).iter().copied());
     let mut centroids: Vec<f32> = first.collect();
     for _ in 0..ROUNDS {
-        Stop::of_thread().unwind_if_set();
         let nearest = for_each_row(&gathered, d, &centroids, |_, products| nearest(products));
         let mut sums = vec![0.0f64; lists * d];
         for (vector, &list) in gathered.chunks_exact(d).zip(&nearest) {
@@ -114,7 +113,8 @@ fn second(square: f32, products: &[f32], first: u32, first_products: &[f32]) -> 
     losses.fold((first, f32::INFINITY), better).0
 }
 
-/// Calls `choose` with each vector, [n, d], and its dot products with all centres, and returns the results.
+/// Calls `choose` with each vector, [n, d], and its dot products with all centres, and returns the results. Unwinds soon after the
+/// work is told to stop.
 fn for_each_row<T: Send>(
     vectors: &[f32],
     d: usize,
@@ -127,7 +127,9 @@ fn for_each_row<T: Send>(
     for (list, centroid) in centroids.chunks_exact(d).enumerate() {
         (0..d).for_each(|i| columns[i * lists + list] = centroid[i]);
     }
+    let stop = Stop::of_thread();
     let choose_rows = |vectors: &[f32]| -> Vec<T> {
+        stop.unwind_if_set();
         let rows = vectors.len() / d;
         let mut products = vec![0.0; rows * lists];
         gemm_into((rows, lists, d), Left::rows(vectors, d), (&columns[..], lists), (&mut products, lists));
@@ -142,7 +144,24 @@ fn for_each_row<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
     use super::*;
+
+    #[test]
+    fn comparing_with_centres_stops_at_the_next_rows() {
+        static FLAG: AtomicBool = AtomicBool::new(false);
+        let (vectors, compared) = (vec![1.0; 100 * ROWS_AT_ONCE], AtomicUsize::new(0));
+        let choose = |_: &[f32], _: &[f32]| {
+            compared.fetch_add(1, Ordering::Relaxed);
+            FLAG.store(true, Ordering::Relaxed);
+        };
+        let all = AssertUnwindSafe(|| for_each_row(&vectors, 1, &[1.0], choose));
+        let unwound = Stop::new(&FLAG).during(|| catch_unwind(all)).unwrap_err();
+        assert!(unwound.is::<clickvec_tables::Error>());
+        assert!(compared.into_inner() <= rayon::current_num_threads() * ROWS_AT_ONCE);
+    }
 
     #[test]
     fn every_vector_is_in_two_lists() {
