@@ -5,11 +5,11 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clickvec::train::{Ranks, written_paths};
 use clickvec::{Error, ErrorKind};
 use clickvec_eval::training::held_out_path;
-use tempfile::TempDir;
+use clickvec_tables::files::TemporaryFolder;
 
 static RANKS: OnceLock<Arc<dyn Ranks>> = OnceLock::new();
 
@@ -43,7 +43,7 @@ pub(crate) fn refuse() -> anyhow::Error {
 
 /// The output of a process that is not the first: in a folder that goes with it, on a disk of its own machine.
 pub(crate) struct Private {
-    _folder: TempDir,
+    _folder: TemporaryFolder,
     pub(crate) output: PathBuf,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn private(output: &Path, resume: bool) -> Result<Option<Private>> {
 
 impl Private {
     fn new() -> Result<Private> {
-        let folder = TempDir::with_prefix("clickvec-").context("cannot make a folder for this rank")?;
+        let folder = TemporaryFolder::new("rank")?;
         Ok(Private { output: folder.path().join("model.safetensors"), _folder: folder })
     }
 }

@@ -1,7 +1,8 @@
 //! Creating folders, and replacing them as a whole.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::env;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -84,6 +85,53 @@ fn has_only(folder: &Path, name: &str, names: &HashSet<String>) -> io::Result<bo
 /// A function that returns the names of the files of a folder; `None` if the folder is not of its kind.
 type FileNames = dyn Fn(&Path) -> Option<HashSet<String>> + Send + Sync;
 
+/// A folder under a temporary name, which is removed when this is dropped. If the process is killed, the next one with the same
+/// purpose removes it.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    /// A lock that shows that the folder is in use, and ends with the process. Some systems cannot open a folder, and some file
+    /// systems have no locks. Then it is not protected.
+    _lock: Option<File>,
+}
+
+impl TemporaryFolder {
+    /// Creates a folder that only its owner can read, where the system has its temporary files.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`].
+    pub fn new(purpose: &str) -> Result<TemporaryFolder> {
+        let place = env::temp_dir();
+        let folder = TemporaryFolder::beside(&place.join(purpose), Readers::Owner);
+        folder.map_err(|source| Error::io(&place, "make a folder", source))
+    }
+
+    fn beside(target: &Path, readers: Readers) -> io::Result<TemporaryFolder> {
+        remove_abandoned(target);
+        loop {
+            let folder = new_folder(target, readers)?;
+            // Until it is locked, another process may take it for one that was left, and remove it.
+            let lock = match File::open(folder.path()) {
+                Ok(file) => match file.try_lock() {
+                    Ok(()) => Some(file),
+                    Err(TryLockError::WouldBlock) => continue,
+                    Err(TryLockError::Error(_)) => None,
+                },
+                Err(_) => None,
+            };
+            if folder.path().is_dir() {
+                return Ok(TemporaryFolder { folder, _lock: lock });
+            }
+        }
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 /// A folder that is written beside its path, under a temporary name. If dropped before it is published, it is removed, and
 /// whatever was at its path is untouched.
 pub struct PendingFolder {
@@ -93,9 +141,7 @@ pub struct PendingFolder {
     target: PathBuf,
     kind: &'static str,
     names: Box<FileNames>,
-    folder: tempfile::TempDir,
-    /// A lock that shows that the folder is in use.
-    lock: Option<File>,
+    folder: TemporaryFolder,
     _claim: Claim,
 }
 
@@ -113,13 +159,10 @@ impl PendingFolder {
         let target = resolved(path);
         check_replaceable_folder(&target, kind, &names)?;
         let claim = Claim::new(&target)?;
-        remove_abandoned(&target);
         // The folder gets the permissions of one that it replaces only when it does.
         let readers = if target.is_dir() { Readers::Owner } else { Readers::Umask };
-        let folder = new_folder(&target, readers).map_err(|source| Error::io(path, "write", source))?;
-        // Some systems cannot open a folder, and some file systems have no locks. Then it is not protected.
-        let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
-        Ok(PendingFolder { path: path.to_owned(), target, kind, names: Box::new(names), folder, lock, _claim: claim })
+        let folder = TemporaryFolder::beside(&target, readers).map_err(|source| Error::io(path, "write", source))?;
+        Ok(PendingFolder { path: path.to_owned(), target, kind, names: Box::new(names), folder, _claim: claim })
     }
 
     /// Returns the path that the folder will have, as the caller named it.
@@ -169,12 +212,13 @@ impl PendingFolder {
     pub fn publish(self) -> Result<()> {
         // Much may have changed since the first check.
         check_replaceable_folder(&self.target, self.kind, &self.names)?;
-        let PendingFolder { path, target, folder, lock, _claim, .. } = self;
-        publish(folder, lock, &target).map_err(|source| Error::io(&path, "write", source))
+        let PendingFolder { path, target, folder, _claim, .. } = self;
+        publish(folder, &target).map_err(|source| Error::io(&path, "write", source))
     }
 }
 
-fn publish(folder: tempfile::TempDir, lock: Option<File>, target: &Path) -> io::Result<()> {
+fn publish(folder: TemporaryFolder, target: &Path) -> io::Result<()> {
+    let TemporaryFolder { folder, _lock: lock } = folder;
     if !target.is_dir() {
         sync_contents(folder.path())?;
         fs::rename(folder.path(), target)?;
@@ -266,6 +310,35 @@ pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::files::tests::names;
+
+    #[test]
+    fn temporary_folders_at_once_do_not_remove_each_other() {
+        let purpose = format!("test-at-once-{}", std::process::id());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let folder = TemporaryFolder::new(&purpose).unwrap();
+                        fs::write(folder.path().join("model"), b"text").unwrap();
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn a_temporary_folder_removes_those_of_killed_processes() {
+        let purpose = format!("test-{}", std::process::id());
+        let in_use = TemporaryFolder::new(&purpose).unwrap();
+        let killed = TemporaryFolder::new(&purpose).unwrap().folder.keep();
+        fs::write(killed.join("model"), b"left").unwrap();
+        let next = TemporaryFolder::new(&purpose).unwrap();
+        assert!(!killed.exists());
+        assert!(in_use.path().is_dir() && next.path().is_dir());
+        let path = next.path().to_owned();
+        drop(next);
+        assert!(!path.exists());
+    }
 
     #[test]
     fn a_folder_has_only_files_that_are_named() {

@@ -9,12 +9,12 @@ mod replace;
 mod temporary;
 
 pub use claim::Claim;
-pub use folder::{PendingFolder, check_replaceable_folder, create_folder};
+pub use folder::{PendingFolder, TemporaryFolder, check_replaceable_folder, create_folder};
 pub use path::{Found, folder_of, is_open_at, is_same_file, is_stream, open_plain, open_private, resolved};
 pub use reading::{first_bytes, first_line, open};
 pub use replace::{Pending, Sealed, check_replaceable, check_writable};
 pub use replace::{publish, write_atomically, write_bytes_atomically, write_for};
-pub use temporary::{TEMPORARY_PREFIX, TEMPORARY_SUFFIX, is_temporary, os_error, remove_abandoned};
+pub use temporary::{is_temporary, os_error, remove_abandoned};
 
 use std::path::Path;
 

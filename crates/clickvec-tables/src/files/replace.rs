@@ -240,8 +240,9 @@ pub fn check_writable(path: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::ErrorKind;
+    use crate::files::remove_abandoned;
+    use crate::files::temporary::TEMPORARY_PREFIX;
     use crate::files::tests::names;
-    use crate::files::{TEMPORARY_PREFIX, remove_abandoned};
 
     fn named(path: &Path) -> Pending {
         Pending::begin(path, path, new_named).unwrap()

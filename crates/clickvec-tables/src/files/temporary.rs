@@ -9,9 +9,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::path::{folder_of, resolved};
 
 /// The beginning of a temporary file's name. Files left behind by a kill are recognised by it and removed.
-pub const TEMPORARY_PREFIX: &str = ".clickvec-";
+pub(super) const TEMPORARY_PREFIX: &str = ".clickvec-";
 /// The end of a temporary file's name.
-pub const TEMPORARY_SUFFIX: &str = ".tmp";
+pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 /// The end of the name of a claim's lock.
 pub(super) const LOCK_SUFFIX: &str = ".lock";
 
@@ -145,7 +145,9 @@ pub fn remove_abandoned(path: &Path) {
         // A pipe with such a name is not a temporary file, and opening it would block.
         let kind = entry.file_type().ok().filter(|kind| kind.is_dir() || kind.is_file());
         let Some(kind) = kind.filter(|_| is_ours) else { continue };
-        if File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+        let Ok(file) = File::open(entry.path()) else { continue };
+        // The lock is held until it is removed.
+        if file.try_lock().is_ok() {
             let _ = if kind.is_dir() { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
         }
     }

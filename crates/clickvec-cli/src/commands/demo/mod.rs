@@ -2,14 +2,13 @@
 
 mod next;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clickvec_lab::demo::{self, Event};
 use clickvec_lab::simulate::SimulateConfig;
-use clickvec_tables::files;
+use clickvec_tables::files::{self, TemporaryFolder};
 use indicatif::ProgressBar;
 
 use self::next::next;
@@ -91,11 +90,9 @@ fn show(bar: &mut Option<ProgressBar>, event: Event<'_>) {
 enum Folder {
     /// A folder that is removed when the program ends.
     Temporary {
-        folder: tempfile::TempDir,
+        folder: TemporaryFolder,
         /// Removes the folder on a signal.
         interrupt: Interrupt,
-        /// A lock that tells other runs that the folder is in use.
-        _lock: Option<File>,
     },
     Lasting(PathBuf),
 }
@@ -106,15 +103,9 @@ impl Folder {
             output_files::refuse_folder_in_index(path)?;
         }
         let Some(path) = keep else {
-            // Remove what earlier demos left behind when they were killed.
-            files::remove_abandoned(&std::env::temp_dir().join("demo"));
-            let prefix = format!("{}demo-", files::TEMPORARY_PREFIX);
-            let folder = tempfile::Builder::new().prefix(&prefix).suffix(files::TEMPORARY_SUFFIX).tempdir();
-            let folder = folder.context("cannot make a temporary folder")?;
-            // The lock ends with the process. File systems without locks have none.
-            let lock = File::open(folder.path()).ok().filter(|file| file.try_lock().is_ok());
+            let folder = TemporaryFolder::new("demo")?;
             let interrupt = remove_folder_on_signal(folder.path().to_owned())?;
-            return Ok(Folder::Temporary { folder, interrupt, _lock: lock });
+            return Ok(Folder::Temporary { folder, interrupt });
         };
         let is_free = !path.exists() || path.read_dir().is_ok_and(|mut entries| entries.next().is_none());
         let found = if path.is_dir() { "one with files in it" } else { "a file" };
