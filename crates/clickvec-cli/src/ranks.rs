@@ -66,7 +66,7 @@ pub(crate) fn private(output: &Path, resume: bool) -> Result<Option<Private>> {
 
 impl Private {
     fn new() -> Result<Private> {
-        let folder = TemporaryFolder::new("rank")?;
+        let folder = TemporaryFolder::new(&std::env::temp_dir().join("rank"))?;
         Ok(Private { output: folder.path().join("model.safetensors"), _folder: folder })
     }
 }

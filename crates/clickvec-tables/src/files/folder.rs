@@ -1,7 +1,6 @@
 //! Creating folders, and replacing them as a whole.
 
 use std::collections::HashSet;
-use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
@@ -96,15 +95,14 @@ pub struct TemporaryFolder {
 }
 
 impl TemporaryFolder {
-    /// Creates a folder that only its owner can read, where the system has its temporary files.
+    /// Creates a folder that only its owner can read, next to a path that tells its purpose.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`].
-    pub fn new(purpose: &str) -> Result<TemporaryFolder> {
-        let place = env::temp_dir();
-        let folder = TemporaryFolder::beside(&place.join(purpose), Readers::Owner);
-        folder.map_err(|source| Error::io(&place, "make a folder", source))
+    pub fn new(purpose: &Path) -> Result<TemporaryFolder> {
+        let failed = |source| Error::io(&folder_of(purpose), "make a folder", source);
+        TemporaryFolder::beside(purpose, Readers::Owner).map_err(failed)
     }
 
     fn beside(target: &Path, readers: Readers) -> io::Result<TemporaryFolder> {
@@ -313,7 +311,8 @@ mod tests {
 
     #[test]
     fn temporary_folders_at_once_do_not_remove_each_other() {
-        let purpose = format!("test-at-once-{}", std::process::id());
+        let folder = tempfile::tempdir().unwrap();
+        let purpose = folder.path().join("model");
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -328,7 +327,8 @@ mod tests {
 
     #[test]
     fn a_temporary_folder_removes_those_of_killed_processes() {
-        let purpose = format!("test-{}", std::process::id());
+        let folder = tempfile::tempdir().unwrap();
+        let purpose = folder.path().join("model");
         let in_use = TemporaryFolder::new(&purpose).unwrap();
         let killed = TemporaryFolder::new(&purpose).unwrap().folder.keep();
         fs::write(killed.join("model"), b"left").unwrap();

@@ -103,7 +103,7 @@ impl Folder {
             output_files::refuse_folder_in_index(path)?;
         }
         let Some(path) = keep else {
-            let folder = TemporaryFolder::new("demo")?;
+            let folder = TemporaryFolder::new(&std::env::temp_dir().join("demo"))?;
             let interrupt = remove_folder_on_signal(folder.path().to_owned())?;
             return Ok(Folder::Temporary { folder, interrupt });
         };
