@@ -4,8 +4,9 @@
 #
 # For Linux with glibc 2.28 or later, as RHEL 8 has it. Builds with `zig cc`, which knows the symbols of every glibc. Needs cargo, for
 # another machine than this one with its target (`rustup target add aarch64-unknown-linux-gnu`), and Python 3.10 or later; fetches
-# maturin and zig into a virtual environment below target/. Then it checks what the wheel is for, its size, its licences, and, on this
-# machine, that it works. Writes nothing outside of target/ and FOLDER.
+# maturin and zig into a virtual environment below target/. Then it checks what the wheel is for, its size, its licences, and that it
+# works: for another machine with CLICKVEC_PYTHON, a command that runs that machine's Python (`qemu-aarch64 -L ROOT ROOT/usr/bin/python3`,
+# where ROOT has the packages of arm64). Writes nothing outside of target/ and FOLDER.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -46,13 +47,16 @@ rm -rf "$tools/wheel"
 for file in LICENSE-MIT LICENSE-APACHE; do
     cmp "$file" "$tools"/wheel/clickvec-*.dist-info/licenses/"$file" || fail "expected the text of $file in the wheel, found another"
 done
-if [ "$machine" = "$(uname -m)" ]; then
+[ "$machine" != "$(uname -m)" ] || CLICKVEC_PYTHON="$tools/bin/python"
+if [ -n "${CLICKVEC_PYTHON:-}" ]; then
     rm -rf "$tools/try"
-    python3 -m venv "$tools/try"
-    "$tools/try/bin/pip" --quiet --disable-pip-version-check install "$wheel"
-    (cd "$tools" && try/bin/python -c 'import clickvec; print(clickvec.Index.encode(clickvec.train([("couch", "leather sofa")] * 50, epochs=1, held_out=0, progress=False), ["leather sofa"]).search("couch", mode="vectors"))')
+    read -ra python <<<"$CLICKVEC_PYTHON"
+    version="$("${python[@]}" -c 'import sys; print("%d.%d" % sys.version_info[:2])')"
+    "$tools/bin/pip" --quiet --disable-pip-version-check install --target "$tools/try" --platform "manylinux_2_28_$machine" \
+        --python-version "$version" --only-binary :all: "$wheel"
+    PYTHONPATH="$tools/try" "${python[@]}" -c 'import clickvec; print(clickvec.Index.encode(clickvec.train([("couch", "leather sofa")] * 50, epochs=1, held_out=0, progress=False), ["leather sofa"]).search("couch", mode="vectors"))'
 else
-    echo "NOT TRIED, because this machine is another one: $wheel"
+    echo "NOT TRIED, because CLICKVEC_PYTHON does not name a Python for $machine: $wheel"
 fi
 [ -z "$(git status --porcelain)" ] || { git status --short >&2; fail "expected a checkout as it was, found the above"; }
 echo "$wheel: $size bytes"
