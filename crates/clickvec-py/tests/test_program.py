@@ -1,7 +1,6 @@
 """The program that comes with the wheel, and the commands that run it."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -99,7 +98,16 @@ def test_simulate(tmp_path):
 
 def test_table(tmp_path):
     spec = tmp_path / "spec.toml"
-    shutil.copy(ROOT / "specs" / "quick.toml", spec)
+    spec.write_text(
+        """
+        [[system]]
+        name = "BM25"
+        ranker = "bm25"
+        [[system]]
+        name = "DSSM"
+        train = { encoder.kind = "dssm", encoder.layers = [16, 8], epochs = 1 }
+        """
+    )
     data = dict(judged=SHOP / "judged.tsv", clicks=SHOP / "clicks.tsv", titles=SHOP / "titles.tsv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

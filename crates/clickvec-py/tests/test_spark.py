@@ -24,9 +24,13 @@ def spark(model):
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # No query here runs long enough to gain from what Java's second compiler makes of it.
+    quick = "-XX:TieredStopAtLevel=1"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options {quick} pyspark-shell"
     session = (
         # Two executors of one core, each a process with 1,024 MiB.
         SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.executor.extraJavaOptions", quick)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "500")
