@@ -21,6 +21,9 @@ use clickvec_tables::{Error, ErrorKind, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
+/// The groups of the padding word's row of W_c, one for each place in the window, have names that begin so.
+pub(super) const PADDING_NAME: &str = "wc.padding";
+
 const CONVOLUTION: usize = 0;
 const PADDING: usize = 1;
 /// W_s of the first semantic layer.
@@ -197,7 +200,7 @@ impl Clsm {
         };
         let mut tensors = vec![
             Tensor::new(TensorKind::Input, groups("wc"), Matrix::zeros(features, window * units)),
-            Tensor::new(TensorKind::Dense, groups("wc.padding"), Matrix::zeros(1, window * units)),
+            Tensor::new(TensorKind::Dense, groups(PADDING_NAME), Matrix::zeros(1, window * units)),
             Tensor::zeros(TensorKind::Dense, units, &["ws"], layers[0]),
         ];
         if bias {

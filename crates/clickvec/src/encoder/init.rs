@@ -1,5 +1,6 @@
 //! Initial weights.
 
+use super::clsm::PADDING_NAME;
 use super::{Encoder, EncoderConfig, State, TensorKind, TextStatistics};
 use crate::fields::number_or;
 use crate::rng;
@@ -60,16 +61,22 @@ pub fn initialize(
         State::UpdateGate => Some(("bz", -forget_bias)),
         _ => None,
     });
+    let features = encoder
+        .tensors()
+        .iter()
+        .find(|tensor| tensor.kind == TensorKind::Input)
+        .map_or(0, |tensor| tensor.value.rows());
+    let input_fan_in = match range {
+        InitRange::ActiveFan => active,
+        InitRange::Fan | InitRange::Uniform(_) => features as f64 * config.input_places() as f64,
+    };
     // A CLSM's input matrix has one group for each place in the window; its fan-out is that of one group.
     for tensor in encoder.tensors_mut() {
         let inputs = tensor.value.rows();
         let ranges: Vec<_> = tensor.ranges().map(|(group, columns)| (group.clone(), columns)).collect();
         for (group, columns) in ranges {
-            let fan_in = match (tensor.kind, range) {
-                (TensorKind::Input, InitRange::ActiveFan) => active,
-                (TensorKind::Input, _) => inputs as f64 * config.input_places() as f64,
-                _ => inputs as f64,
-            };
+            let is_input = tensor.kind == TensorKind::Input || group.name.starts_with(PADDING_NAME);
+            let fan_in = if is_input { input_fan_in } else { inputs as f64 };
             let bound = match range {
                 InitRange::Uniform(bound) => bound,
                 _ if tensor.kind == TensorKind::Bias => 0.0,
@@ -116,8 +123,11 @@ mod tests {
         for (range, fan_in) in [(InitRange::Fan, 3.0 * 2000.0), (InitRange::ActiveFan, 3.0 * 6.0)] {
             let tensors = initialized(&config, range, 0.0);
             let bound = (6.0_f32 / (fan_in + 300.0)).sqrt();
-            let found = largest(&tensors[0]);
-            assert!(found <= bound && found > 0.99 * bound, "{range:?}: {found} {bound}");
+            // The word before and after a text has weights of its own in the same matrix.
+            for tensor in &tensors[..2] {
+                let found = largest(tensor);
+                assert!(found <= bound && found > 0.99 * bound, "{range:?}: {found} {bound}");
+            }
         }
     }
 
