@@ -59,6 +59,9 @@ def test_ir_datasets(titles):
             for row in rows[1:]:
                 query, title, grade = (row[place[name]] for name in ("query", "title", "grade"))
                 yield TrecQrel(str(texts.index(query)), ids[title], int(grade), "0")
+            # Not judged.
+            known = {row[place["title"]] for row in rows if row[place["query"]] == texts[0]}
+            yield TrecQrel("0", next(id for id, title in titles if title not in known), -2, "0")
 
     data = read(Dataset(Docs(), Queries(), Qrels()))
     assert data.titles == titles and len(data.judged) == len(rows) - 1

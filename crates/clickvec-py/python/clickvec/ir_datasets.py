@@ -51,9 +51,10 @@ def read(dataset: Any, field: str | None = None) -> Collection:
     by_id = dict(titles)
     queries = {query.query_id: _text(query) for query in data.queries_iter()} if data.has_queries() else {}
     judged = [
-        (queries[one.query_id], by_id[one.doc_id], min(max(one.relevance, 0), 10), one.query_id, one.doc_id)
+        (queries[one.query_id], by_id[one.doc_id], min(one.relevance, 10), one.query_id, one.doc_id)
         for one in (data.qrels_iter() if data.has_qrels() else ())
-        if one.query_id in queries and one.doc_id in by_id
+        # As in trec_eval, a negative relevance means that the document was not judged.
+        if one.relevance >= 0 and one.query_id in queries and one.doc_id in by_id
     ]
     clicks = list(_clicks(data, queries, by_id)) or [(query, text, float(grade)) for query, text, grade, *_ in judged if grade > 0]
     return Collection(clicks, titles, judged)
