@@ -59,7 +59,12 @@ pub fn check_replaceable_folder(
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         // A folder that is named is replaced with everything in it; of another, each file must be named.
-        let is_known = names.contains(&name) || is_folder && has_only(&entry.path(), &name, &names).map_err(failed)?;
+        let is_inside = || match has_only(&entry.path(), &name, &names) {
+            // Another process, which changes the index, has removed its own folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            checked => checked.map_err(failed),
+        };
+        let is_known = names.contains(&name) || is_folder && is_inside()?;
         if !is_known {
             return refused(&format!("one with `{}` in it, which would be lost", shortened(&name)));
         }
