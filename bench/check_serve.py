@@ -195,7 +195,7 @@ def check_marks(service, page, query, selectors):
     assert answer["keywords"] and any(hit["keywords"] for hit in answer["results"]), answer
     page.until("keywords of the query", lambda: texts("mark", page.one("#known")) == [word["text"] for word in answer["words"] if word["text"] in answer["keywords"]])
     # Weak matches come last.
-    shown = sorted(answer["results"], key=lambda hit: hit.get("confidence", 1) < 0.35)
+    shown = sorted(answer["results"], key=lambda hit: hit.get("confidence", 1) < 0.5)
     for hit, link in zip(shown, page.all("#lists li a"), strict=True):
         assert link.text == hit["title"], (link.text, hit)
         words = [word for word in re.findall(r"[^\W_]+", hit["title"].lower()) if word in hit["keywords"]]

@@ -33,8 +33,8 @@ pub struct Confidence {
 impl Confidence {
     /// Titles below this confidence are not shown, unless a request says otherwise.
     pub const LEAST: f32 = 0.02;
-    /// An answer without a title of this confidence has weak matches only.
-    pub const WEAK: f32 = 0.35;
+    /// An answer has weak matches only if no title is more likely right than wrong.
+    pub const WEAK: f32 = 0.5;
 
     /// Measures the scale of some vectors.
     pub(crate) fn measure(vectors: &Vectors, titles: &TitleLines, model: &Model) -> Result<Confidence> {

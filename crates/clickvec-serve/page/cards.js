@@ -78,7 +78,7 @@ const card = (hit, next, { numbers, ranks, tools, change, open, compare }) => {
 };
 // Likely titles first, then those that are hardly what was meant.
 const listOf = (answer, heading, options) => {
-  const all = answer.results, isLikely = hit => options.flat || hit.pinned || hit.confidence === undefined || hit.confidence >= 0.35;
+  const all = answer.results, isLikely = hit => options.flat || hit.pinned || hit.confidence === undefined || hit.confidence >= 0.5;
   const draw = hits => make("ol", { class: "cards" }, ...hits.map(hit => card(hit, all[all.indexOf(hit) + 1], options)));
   const likely = all.filter(isLikely), weak = all.filter(hit => !isLikely(hit)), section = make("section", heading ? { "aria-label": heading } : {});
   if (heading) section.append(make("h2", {}, heading));
