@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clickvec_tables::UniqueIds;
+use clickvec_tables::shown::{shortened, shown};
+
 use crate::changes::Changes;
 use crate::folder::Folder;
 
 use crate::background::in_background;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, mismatch};
+use crate::manifests::Manifests;
 use crate::open::{Index, Opened};
 use crate::segment::canaries;
 
@@ -69,15 +73,15 @@ impl Index {
     }
 
     fn read_all(&self, before: Option<&Index>) -> Result<Checked> {
-        let folders = folders(&self.path)?;
-        if folders[0].fingerprint() != self.written.fingerprint {
+        let manifests = Manifests::read(&self.path)?;
+        if manifests.fingerprint() != self.written.fingerprint {
             return Err(self.replaced());
         }
         let is_shared = |opened: &Opened| {
             before.is_some_and(|before| before.segments.iter().any(|old| Arc::ptr_eq(&old.segment, &opened.segment)))
         };
-        let (mut files, mut bytes) = (0, 0);
-        for (folder, opened) in folders.iter().zip(&self.segments) {
+        let (mut files, mut bytes) = manifests.compare_links()?;
+        for (folder, opened) in manifests.into_segments()?.iter().zip(&self.segments) {
             let is_shared = is_shared(opened);
             // The model may be shared with what another folder had, and files may be copies of what was read before: the next
             // start reads those of this folder.
@@ -87,13 +91,12 @@ impl Index {
             let (more, length) = compare(folder, is_new)?;
             (files, bytes) = (files + more, bytes + length);
         }
-        let first = &self.segments[0];
         let is_model_shared = before.is_some_and(|before| Arc::ptr_eq(&before.model, &self.model));
-        let queries = if is_shared(first) && is_model_shared {
-            0
-        } else {
-            canaries::check(&first.segment.canaries, &first.segment, self.fusion.bm25, &self.model.model)?
-        };
+        let mut queries = 0;
+        for opened in self.segments.iter().filter(|opened| !(is_shared(opened) && is_model_shared)) {
+            let canaries = &opened.segment.canaries;
+            queries += canaries::check(canaries, &opened.segment, self.fusion.bm25, &self.model.model)?;
+        }
         Ok(Checked { files, bytes, queries })
     }
 }
@@ -122,6 +125,10 @@ pub fn verify(path: &Path) -> Result<Verified> {
     let first = Folder::open(path)?;
     let mut verified = Verified { files: 0, bytes: 0, queries: 0, damaged: Vec::new() };
     verified.read(&first);
+    if first.has("links") {
+        verified.follow(path);
+        return verified.unless_replaced(path, first.fingerprint());
+    }
     match Changes::read(&first) {
         Ok(changes) => {
             for name in changes.segments.iter().map(|segment| &segment.folder) {
@@ -147,17 +154,12 @@ pub fn verify(path: &Path) -> Result<Verified> {
             Err(error) => verified.damaged.push(error),
         }
     }
-    // Files that were exchanged meanwhile do not fit the manifest that was read.
-    if fingerprint_at(path).is_some_and(|found| found == first.fingerprint()) {
-        Ok(verified)
-    } else {
-        Err(replaced(path, first.fingerprint()))
-    }
+    verified.unless_replaced(path, first.fingerprint())
 }
 
 /// Returns the fingerprint of the index that is there now.
 fn fingerprint_at(path: &Path) -> Option<String> {
-    Folder::open(path).ok().map(|folder| folder.fingerprint().to_owned())
+    Manifests::read(path).ok().map(|manifests| manifests.fingerprint().into_owned())
 }
 
 pub(crate) fn replaced(path: &Path, expected: &str) -> Error {
@@ -168,6 +170,42 @@ pub(crate) fn replaced(path: &Path, expected: &str) -> Error {
 }
 
 impl Verified {
+    /// Returns it unless the index at `path` has another manifest now: files that were exchanged meanwhile do not fit the one that was
+    /// read.
+    fn unless_replaced(self, path: &Path, fingerprint: &str) -> Result<Verified> {
+        match Folder::open(path) {
+            Ok(now) if now.fingerprint() == fingerprint => Ok(self),
+            _ => Err(replaced(path, fingerprint)),
+        }
+    }
+
+    /// Checks the indexes that the one at `path` links to, and whether they fit together.
+    fn follow(&mut self, path: &Path) {
+        // Its own files were compared before.
+        let links = match Manifests::read(path) {
+            Ok(manifests) => manifests.links(),
+            Err(error) => return self.damaged.extend(self.damaged.is_empty().then_some(error)),
+        };
+        for link in links {
+            match verify(&link) {
+                Ok(Verified { files, bytes, queries, damaged }) => {
+                    self.files += files;
+                    self.bytes += bytes;
+                    self.queries += queries;
+                    self.damaged.extend(damaged);
+                }
+                Err(error) => self.damaged.push(error),
+            }
+        }
+        if self.damaged.is_empty() {
+            let fit = Index::open(path).and_then(|index| {
+                let parts = index.links().iter().map(|link| Index::open(link)).collect::<Result<Vec<Index>>>()?;
+                check_ids(parts.iter())
+            });
+            self.damaged.extend(fit.err());
+        }
+    }
+
     /// Compares the checksums of all files of a folder.
     fn read(&mut self, folder: &Folder) {
         for (name, _) in folder.files() {
@@ -189,14 +227,16 @@ impl Verified {
 ///
 /// [`ErrorKind::Damaged`] with the first file that is not as it was written.
 pub fn check_files(path: &Path) -> Result<()> {
-    folders(path)?.iter().try_for_each(|folder| compare(folder, |_, _| true).map(drop))
+    let manifests = Manifests::read(path)?;
+    manifests.compare_links()?;
+    manifests.into_segments()?.iter().try_for_each(|folder| compare(folder, |_, _| true).map(drop))
 }
 
-/// Returns the folders of all segments.
-fn folders(path: &Path) -> Result<Vec<Folder>> {
-    let folder = Folder::open(path)?;
-    let added = Changes::read(&folder)?.folders(&folder)?;
-    Ok(std::iter::once(folder).chain(added).collect())
+impl Manifests {
+    /// Compares the checksums of the files of an index that links to others; those of the others are not among them.
+    fn compare_links(&self) -> Result<(usize, u64)> {
+        if self.is_linked() { compare(&self.own, |_, _| true) } else { Ok((0, 0)) }
+    }
 }
 
 /// Compares the checksums of the wanted files, chosen by part and name. Returns their number and their bytes.
@@ -209,4 +249,23 @@ fn compare(folder: &Folder, is_wanted: impl Fn(&str, &str) -> bool) -> Result<(u
         file.finish()?;
     }
     Ok((files, bytes))
+}
+
+/// Checks that no two of the indexes have a title with the same id.
+pub(crate) fn check_ids<'i>(indexes: impl Iterator<Item = &'i Index>) -> Result<()> {
+    let (mut ids, mut paths) = (UniqueIds::default(), Vec::new());
+    for index in indexes {
+        paths.push(index.path());
+        index.for_each_line(|line| match ids.add(line.id, paths.len() as u64 - 1) {
+            None => Ok(()),
+            Some(other) => Err(repeated_id(index.path(), line.id, paths[other as usize])),
+        })?;
+    }
+    Ok(())
+}
+
+/// Creates the error of an id that another index has too.
+pub(crate) fn repeated_id(path: &Path, id: &str, other: &Path) -> Error {
+    let found = format!("`{}`, which is in `{}` too", shortened(id), shown(other));
+    mismatch(path, "ids that no other index to join has", found)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Result, malformed};
 use crate::folder::Folder;
 use crate::parts::vectors::{Reach, Vectors};
-use crate::titles::TitleLines;
+use crate::titles::{self, TitleLines};
 
 pub(crate) const CONFIDENCE_FILE: &str = "confidence.json";
 /// The number of queries that are made of random letters, and of words of titles.
@@ -36,21 +36,26 @@ impl Confidence {
     /// An answer has weak matches only if no title is more likely right than wrong.
     pub const WEAK: f32 = 0.5;
 
-    /// Measures the scale of some vectors.
-    pub(crate) fn measure(vectors: &Vectors, titles: &TitleLines, model: &Model) -> Result<Confidence> {
+    /// Measures the scale of the vectors of all segments, each with its titles and a bit for each that is not deleted.
+    pub(crate) fn measure(segments: &[(&Vectors, &TitleLines, Option<&[u64]>)], model: &Model) -> Result<Confidence> {
         let best = |queries: &[String]| -> Result<f32> {
             let embedded = model.embedder(Side::Query).embed(queries);
             let mut best = Vec::with_capacity(queries.len());
             for vector in embedded.chunks_exact(model.dimension()) {
                 Stop::of_thread().check()?;
-                let hits = vectors.search(vector, 1, Reach::Nearest, None)?;
-                best.push(hits.first().map_or(0.0, |hit| hit.score));
+                let mut nearest: Option<f32> = None;
+                for (vectors, _, alive) in segments {
+                    let hits = vectors.search(vector, 1, Reach::Nearest, *alive)?;
+                    nearest = nearest.into_iter().chain(hits.first().map(|hit| hit.score)).reduce(f32::max);
+                }
+                best.push(nearest.unwrap_or(0.0));
             }
             best.sort_unstable_by(f32::total_cmp);
             Ok(best.get(best.len() / 2).copied().unwrap_or(0.0))
         };
         let noise = best(&(0..QUERIES).map(random_letters).collect::<Vec<_>>())?;
-        let mut queries = titles.queries(QUERIES);
+        let titles: Vec<&TitleLines> = segments.iter().map(|(_, titles, _)| *titles).collect();
+        let mut queries = titles::queries(&titles, QUERIES);
         queries.retain(|query| model.dictionary().knows_a_word(query));
         Ok(Confidence { noise, titles: best(&queries)? })
     }

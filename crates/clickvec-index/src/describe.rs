@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::changes::Changes;
 use crate::error::Result;
 use crate::facts::{Facts, ModelFacts};
 use crate::finders::finder;
-use crate::folder::Folder;
+use crate::manifests::Manifests;
 use crate::open::{Index, bytes};
 use crate::part::Part;
 
@@ -34,11 +33,12 @@ impl Index {
     ///
     /// Those of [`Index::open`], if the index is no longer there.
     pub fn files(&self) -> Result<IndexFiles> {
-        let first = Folder::open(&self.path)?;
+        let manifests = Manifests::read(&self.path)?;
+        let first = &manifests.own;
         let parts = first.parts().iter().map(|(name, part)| (name.clone(), part.kind.clone())).collect();
         let mut files: BTreeMap<String, u64> = first.files().map(|(name, file)| (name.clone(), file.bytes)).collect();
-        for folder in Changes::read(&first)?.folders(&first)? {
-            let inside = folder.path().file_name().unwrap_or_default().to_string_lossy();
+        for folder in manifests.into_segments()?.iter().filter(|folder| folder.path() != self.path) {
+            let inside = folder.path().strip_prefix(&self.path).unwrap_or(folder.path()).to_string_lossy();
             files.extend(folder.files().map(|(name, file)| (format!("{inside}/{name}"), file.bytes)));
         }
         Ok(IndexFiles { parts, files })

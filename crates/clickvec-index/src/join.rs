@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clickvec::tables::Title;
 use clickvec_tables::UniqueIds;
-use clickvec_tables::shown::{count, shortened, shown};
+use clickvec_tables::shown::{count, shown};
 
 use crate::build::{BuiltIndex, IndexBuilder};
+use crate::check::repeated_id;
 use crate::error::{Error, ErrorKind, Result, mismatch};
 use crate::fusion::Fusion;
 use crate::open::{Index, knowing};
@@ -34,29 +35,7 @@ pub fn join(
     change: impl Fn(Fusion) -> Result<Fusion>,
     format: Option<VectorFormat>,
 ) -> Result<BuiltIndex> {
-    let Some(first) = indexes.first() else {
-        return Err(Error::expected(ErrorKind::Setting, "indexes to join", "none").help("name at least one"));
-    };
-    let first = Index::open(first)?;
-    let common = change(first.fusion.clone())?;
-    let common_format = format.unwrap_or(first.vector_format());
-    let mut all = vec![first];
-    for path in &indexes[1..] {
-        all.push(Index::open_after(path, all.first())?);
-    }
-    for index in &all[1..] {
-        check_alike(index, &all[0])?;
-        if format.is_none() && index.vector_format() != common_format {
-            let expected = format!("vectors as {common_format}, as in `{}`", shown(all[0].path()));
-            let error = mismatch(index.path(), expected, index.vector_format().to_string());
-            return Err(error.help("join indexes of one form, or choose one"));
-        }
-        let found = change(index.fusion.clone())?;
-        if found != common {
-            return Err(found.other_than(index.path(), &common, all[0].path()));
-        }
-    }
-    let order = order_of_shards(&all)?;
+    let Joinable { indexes: all, order, fusion, format } = Joinable::open(indexes, change, format)?;
     let mut builder =
         IndexBuilder::with_fields(all[0].model(), path, all[0].stored_fields())?.with_field(all[0].field());
     let mut ids = UniqueIds::default();
@@ -65,15 +44,57 @@ pub fn join(
         index.check()?;
         index.for_each_alive(|line, vector| {
             if let Some(other) = ids.add(line.id, number as u64) {
-                let found =
-                    format!("`{}`, which is in `{}` too", shortened(line.id), shown(all[other as usize].path()));
-                return Err(mismatch(index.path(), "ids that no other index to join has", found));
+                return Err(repeated_id(index.path(), line.id, all[other as usize].path()));
             }
             let title = Title { id: line.id.to_owned(), title: line.title.to_owned() };
             builder.add_encoded(&title, &line.values().collect::<Vec<_>>(), vector)
         })?;
     }
-    finish(builder, all[0].model(), &knowing(&common, &all)?, common_format)
+    finish(builder, all[0].model(), &knowing(&fusion, &all)?, format)
+}
+
+/// Indexes that fit together.
+pub(crate) struct Joinable {
+    pub(crate) indexes: Vec<Index>,
+    /// The order of their titles: that of the shards, if they are shards.
+    pub(crate) order: Vec<usize>,
+    pub(crate) fusion: Fusion,
+    pub(crate) format: VectorFormat,
+}
+
+impl Joinable {
+    /// Opens indexes that have the same model, columns and fusion, changed by `change`, and the same format of vectors unless there is a
+    /// new one.
+    pub(crate) fn open(
+        indexes: &[PathBuf],
+        change: impl Fn(Fusion) -> Result<Fusion>,
+        format: Option<VectorFormat>,
+    ) -> Result<Joinable> {
+        let Some(first) = indexes.first() else {
+            return Err(Error::expected(ErrorKind::Setting, "indexes to join", "none").help("name at least one"));
+        };
+        let first = Index::open(first)?;
+        let fusion = change(first.fusion.clone())?;
+        let common_format = format.unwrap_or(first.vector_format());
+        let mut all = vec![first];
+        for path in &indexes[1..] {
+            all.push(Index::open_after(path, all.first())?);
+        }
+        for index in &all[1..] {
+            check_alike(index, &all[0])?;
+            if format.is_none() && index.vector_format() != common_format {
+                let expected = format!("vectors as {common_format}, as in `{}`", shown(all[0].path()));
+                let error = mismatch(index.path(), expected, index.vector_format().to_string());
+                return Err(error.help("join indexes of one form, or choose one"));
+            }
+            let found = change(index.fusion.clone())?;
+            if found != fusion {
+                return Err(found.other_than(index.path(), &fusion, all[0].path()));
+            }
+        }
+        let order = order_of_shards(&all)?;
+        Ok(Joinable { indexes: all, order, fusion, format: common_format })
+    }
 }
 
 /// Checks that an index has the model, the column and the stored fields of the first one.

@@ -37,6 +37,8 @@ mod fusion_method;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod join;
+mod link;
+mod manifests;
 mod map;
 mod memory;
 mod open;
@@ -74,6 +76,9 @@ pub use fusion_method::{FusionMethod, RECIPROCAL_RANK_K};
 #[doc(hidden)]
 pub use fusion_method::{fused_shares, sum_shares};
 pub use join::join;
+pub use link::link;
+#[doc(hidden)]
+pub use manifests::manifests;
 pub use open::Index;
 pub use part::{ByPart, Part};
 pub use parts::teacher::Teacher;

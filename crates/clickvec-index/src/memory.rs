@@ -64,7 +64,7 @@ impl Index {
         let vectors = FlatIndex::from_unit(model.dimension(), encoded.vectors)?;
         let titles = TitleLines::from_table(encoded.table.into_bytes().into(), "the index in memory".as_ref())?;
         let segment = Segment::in_memory(titles, vectors, fusion.clone())?;
-        let confidence = Confidence::measure(&segment.vectors, &segment.titles, model)?;
+        let confidence = Confidence::measure(&[(&segment.vectors, &segment.titles, None)], model)?;
         let segment = Arc::new(segment);
         let segments = vec![Opened { segment, first: 0, alive: None, dead: 0 }];
         let written = Written {
@@ -74,6 +74,7 @@ impl Index {
             model_made: None,
             field: "title".to_owned(),
             shard: None,
+            links: Vec::new(),
             without_vector,
         };
         let model = Arc::new(Towers::new(model.clone()));

@@ -15,6 +15,7 @@ use crate::error::{Result, malformed, mismatch, too_many};
 use crate::facts::Facts;
 use crate::folder::{Folder, MANIFEST, MODEL_FILE};
 use crate::fusion::Fusion;
+use crate::manifests::Manifests;
 use crate::parts::teacher;
 use crate::parts::vectors::VectorFormat;
 use crate::segment::Segment;
@@ -60,6 +61,8 @@ pub(crate) struct Written {
     /// The column that the titles' texts come from.
     pub(crate) field: String,
     pub(crate) shard: Option<Shard>,
+    /// The indexes that it links to.
+    pub(crate) links: Vec<PathBuf>,
     /// The number of titles whose words the model does not know.
     pub(crate) without_vector: u64,
 }
@@ -104,7 +107,7 @@ impl Index {
     ///
     /// Those of [`Index::open`].
     pub fn reopened(&self) -> Result<Option<Index>> {
-        if Folder::open(&self.path)?.fingerprint() == self.written.fingerprint {
+        if Manifests::read(&self.path)?.fingerprint() == self.written.fingerprint {
             Ok(None)
         } else {
             Index::open_after(&self.path, Some(self)).map(Some)
@@ -113,16 +116,16 @@ impl Index {
 
     /// Opens an index, and shares with another one what both have.
     pub(crate) fn open_after(path: &Path, before: Option<&Index>) -> Result<Index> {
-        let (mut folder, mut is_second_try) = (Folder::open(path)?, false);
+        let (mut manifests, mut is_second_try) = (Manifests::read(path)?, false);
         loop {
-            let error = match load(&folder, before) {
+            let error = match load(&manifests, before) {
                 Ok(index) => return Ok(index),
                 Err(error) => error,
             };
             // If it was replaced meanwhile, its files did not fit. It may have been replaced twice, at last by the same.
-            match Folder::open(path) {
-                Ok(now) if now.fingerprint() != folder.fingerprint() => (folder, is_second_try) = (now, false),
-                Ok(now) if !is_second_try => (folder, is_second_try) = (now, true),
+            match Manifests::read(path) {
+                Ok(now) if now.fingerprint() != manifests.fingerprint() => (manifests, is_second_try) = (now, false),
+                Ok(now) if !is_second_try => (manifests, is_second_try) = (now, true),
                 _ => return Err(error),
             }
         }
@@ -176,6 +179,11 @@ impl Index {
         self.written.shard
     }
 
+    /// Returns the paths of the indexes that it links to; none if it has titles of its own.
+    pub fn links(&self) -> &[PathBuf] {
+        &self.written.links
+    }
+
     /// Returns the names of the stored fields.
     pub fn stored_fields(&self) -> &[String] {
         self.segments[0].segment.titles.fields()
@@ -183,7 +191,7 @@ impl Index {
 
     /// Returns whether [`crate::compact`] would make searches faster or the index much smaller.
     pub fn is_worth_compacting(&self) -> bool {
-        is_worth_compacting(self.segments.len(), self.deleted_titles(), self.all_titles())
+        self.links().is_empty() && is_worth_compacting(self.segments.len(), self.deleted_titles(), self.all_titles())
     }
 
     /// Returns the number of titles of all segments, including deleted ones.
@@ -270,6 +278,15 @@ impl Index {
         Ok(())
     }
 
+    /// Passes on the line of every title that is there, in order.
+    pub(crate) fn for_each_line(&self, mut each: impl FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+        for opened in &self.segments {
+            let mut alive = (0..opened.segment.len() as u32).filter(|&position| opened.is_alive(position));
+            alive.try_for_each(|position| each(opened.segment.line(position)?))?;
+        }
+        Ok(())
+    }
+
     /// Passes on every title that is there with its vector, in order.
     pub(crate) fn for_each_alive(&self, mut each: impl FnMut(Line<'_>, &[f32]) -> Result<()>) -> Result<()> {
         for opened in &self.segments {
@@ -313,16 +330,17 @@ pub(crate) fn is_overdue(segments: usize, dead: usize, all: usize) -> bool {
     segments > 64 || dead * 2 > all
 }
 
-fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
-    let about = folder.about();
+fn load(manifests: &Manifests, before: Option<&Index>) -> Result<Index> {
+    let (own, indexes) = (&manifests.own, manifests.indexes());
+    let about = own.about();
     let model = match before.filter(|before| before.model.model.fingerprint() == about.model) {
         Some(before) => Arc::clone(&before.model),
-        None => Arc::new(Towers::new(Model::load(&folder.file(MODEL_FILE)?)?)),
+        None => Arc::new(Towers::new(Model::load(&own.file(MODEL_FILE)?)?)),
     };
     let (found, dimension) = (model.model.fingerprint(), model.model.dimension());
     if (found, dimension) != (&about.model, about.dimension) {
         let expected = format!("the model {}, which made vectors of {} numbers", about.model, about.dimension);
-        let error = mismatch(folder.path(), expected, format!("{found} with {dimension}"));
+        let error = mismatch(own.path(), expected, format!("{found} with {dimension}"));
         return Err(error.help("rebuild the index"));
     }
     let open = |folder: &Folder| {
@@ -333,40 +351,59 @@ fn load(folder: &Folder, before: Option<&Index>) -> Result<Index> {
             None => Segment::open(folder).map(Arc::new),
         }
     };
-    let changes = Changes::read(folder)?;
-    let folders = changes.folders(folder)?;
-    let mut segments: Vec<Opened> = Vec::new();
-    let mut first = 0u32;
-    for (folder, deleted) in std::iter::once(folder).chain(&folders).zip(&changes.deleted) {
-        let segment = open(folder)?;
-        let len = segment.len();
-        let alive = (!deleted.is_empty()).then(|| bits::without(len, deleted));
-        segments.push(Opened { segment, first, dead: deleted.len(), alive });
-        let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
-        first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
+    let (mut segments, mut first, mut without_vector): (Vec<Opened>, u32, u64) = (Vec::new(), 0, 0);
+    let mut fusion: Option<Fusion> = None;
+    for index in indexes {
+        let begin = segments.len();
+        let changes = Changes::read(index)?;
+        let added = changes.folders(index)?;
+        for (folder, deleted) in std::iter::once(index).chain(&added).zip(&changes.deleted) {
+            let segment = open(folder)?;
+            let len = segment.len();
+            let alive = (!deleted.is_empty()).then(|| bits::without(len, deleted));
+            segments.push(Opened { segment, first, dead: deleted.len(), alive });
+            let next = u32::try_from(len).ok().and_then(|len| first.checked_add(len));
+            first = next.ok_or_else(|| too_many(len).at(folder.path()))?;
+            without_vector += folder.about().without_vector;
+        }
+        let here = &segments[begin].segment;
+        let found = here.fusion.as_ref().filter(|_| here.confidence.is_some());
+        let found = found.ok_or_else(|| malformed(index.path(), "an index with a fusion", "a segment of an update"))?;
+        manifests.check_link(index, here, &segments[0].segment)?;
+        let fusion = fusion.get_or_insert_with(|| found.clone());
+        if found != fusion {
+            return Err(found.other_than(index.path(), fusion, indexes[0].path()).help("link the indexes anew"));
+        }
+        segments[begin..].iter().try_for_each(|opened| opened.segment.check_fits(fusion))?;
     }
-    let first = segments[0].segment.fusion.clone().zip(segments[0].segment.confidence);
-    let (mut fusion, confidence) =
-        first.ok_or_else(|| malformed(folder.path(), "an index with a fusion", "a segment of an update"))?;
-    segments.iter().try_for_each(|opened| opened.segment.check_fits(&fusion))?;
+    let mut fusion = fusion.expect("at least one index");
+    let confidence = if manifests.is_linked() {
+        Confidence::open(own)?
+    } else {
+        segments[0].segment.confidence.expect("checked above")
+    };
     // The same teacher is not loaded a second time.
     if let Some(before) = before.filter(|before| before.fusion.teacher == fusion.teacher) {
         fusion.teacher = before.fusion.teacher.clone();
     }
     let modified = |name: &str| {
-        let modified = std::fs::metadata(folder.path().join(name)).and_then(|metadata| metadata.modified()).ok()?;
-        Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
+        let modified = |index: &Folder| {
+            let modified = std::fs::metadata(index.path().join(name)).and_then(|metadata| metadata.modified()).ok()?;
+            Some(modified.duration_since(UNIX_EPOCH).ok()?.as_secs())
+        };
+        indexes.iter().chain([own]).filter_map(modified).max()
     };
     let written = Written {
-        fingerprint: folder.fingerprint().to_owned(),
-        version: folder.version().to_owned(),
+        fingerprint: manifests.fingerprint().into_owned(),
+        version: own.version().to_owned(),
         made: modified(MANIFEST),
         model_made: modified(MODEL_FILE),
         field: about.field.clone(),
-        shard: Shard::read(folder)?,
-        without_vector: std::iter::once(folder).chain(&folders).map(|folder| folder.about().without_vector).sum(),
+        shard: Shard::read(own)?,
+        links: manifests.links(),
+        without_vector,
     };
-    Ok(Index::new(folder.path().to_owned(), written, model, fusion, confidence, segments))
+    Ok(Index::new(own.path().to_owned(), written, model, fusion, confidence, segments))
 }
 
 /// Returns the bytes of the files with some names, in all segments.

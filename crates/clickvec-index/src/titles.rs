@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clickvec::internals::index::Shared;
-use clickvec::internals::text;
+use clickvec::internals::text::words;
 use clickvec_tables::shown::shortened;
 
 use crate::answer::Document;
@@ -62,27 +62,27 @@ impl<'a> Line<'a> {
 /// The longest word of a query, in bytes. A longer one may be thousands of terms.
 const LONGEST_WORD: usize = 64;
 
-impl TitleLines {
-    /// Returns queries of two or three words each, from titles that are spread over all.
-    pub(crate) fn queries(&self, count: usize) -> Vec<String> {
-        let count = count.min(self.len());
-        let query = |number: usize| {
-            let position = (number as u128 * self.len() as u128 / count as u128) as u32;
-            let mut words = text::words(self.text(position));
-            words.retain(|word| word.len() <= LONGEST_WORD);
-            let (taken, first) = (2 + number % 2, number % words.len().max(1));
-            words
-                .iter()
-                .cycle()
-                .skip(first)
-                .take(taken.min(words.len()))
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        (0..count).map(query).filter(|query| !query.is_empty()).collect()
-    }
+/// Returns queries of two or three words each, from titles that are spread over all segments.
+pub(crate) fn queries(segments: &[&TitleLines], count: usize) -> Vec<String> {
+    let len: usize = segments.iter().map(|titles| titles.len()).sum();
+    let count = count.min(len);
+    let query = |number: usize| {
+        let mut position = (number as u128 * len as u128 / count as u128) as usize;
+        let mut rest = segments.iter();
+        let titles = rest.find(|titles| {
+            let is_here = position < titles.len();
+            position -= if is_here { 0 } else { titles.len() };
+            is_here
+        });
+        let mut words = words(titles.map_or("", |titles| titles.text(position as u32)));
+        words.retain(|word| word.len() <= LONGEST_WORD);
+        let (taken, first) = (2 + number % 2, number % words.len().max(1));
+        words.iter().cycle().skip(first).take(taken.min(words.len())).map(String::as_str).collect::<Vec<_>>().join(" ")
+    };
+    (0..count).map(query).filter(|query| !query.is_empty()).collect()
+}
 
+impl TitleLines {
     /// Opens the titles of a segment, as many as the manifest says.
     pub(crate) fn open(folder: &Folder) -> Result<TitleLines> {
         let path = folder.path().join(TITLES_FILE);

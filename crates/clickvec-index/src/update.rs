@@ -15,6 +15,7 @@ use crate::check::replaced;
 use crate::error::Result;
 use crate::folder::{Folder, put_part};
 use crate::fusion::Fusion;
+use crate::manifests;
 use crate::open::{Index, is_overdue, is_worth_compacting};
 use crate::parts::vectors::VectorFormat;
 use crate::search::unknown_field;
@@ -99,6 +100,7 @@ impl Updater {
         let path = resolved(path);
         let claim = Claim::new(&path)?;
         let folder = Folder::open(&path)?;
+        manifests::refuse(&folder)?;
         let changes = Changes::read(&folder)?;
         sweep(&changes, &path, Changes::file(&folder).as_deref());
         let number = next(&changes, &folder);
@@ -231,6 +233,7 @@ pub struct Compacted {
 /// then stays as it was.
 pub fn compact(path: &Path) -> Result<Compacted> {
     let path = &resolved(path);
+    manifests::refuse(&Folder::open(path)?)?;
     let before = Index::open(path)?;
     let mut builder =
         IndexBuilder::with_fields(&before.model.model, path, before.stored_fields())?.with_field(before.field());

@@ -266,10 +266,12 @@ pub(crate) fn check_index<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound
     json::to_python(py, &json!({"files": files, "bytes": bytes, "queries": queries, "damaged": damaged}))
 }
 
-/// Joins indexes into one.
+/// Joins indexes into one, or links to them.
 #[pyfunction]
-pub(crate) fn join_indexes(py: Python<'_>, paths: Vec<PathBuf>, output: PathBuf) -> PyResult<()> {
-    let joined = work::long(py, || clickvec_index::join(&paths, &output, Ok, None))?;
+pub(crate) fn join_indexes(py: Python<'_>, paths: Vec<PathBuf>, output: PathBuf, link: bool) -> PyResult<()> {
+    let joined = work::long(py, || {
+        if link { clickvec_index::link(&paths, &output) } else { clickvec_index::join(&paths, &output, Ok, None) }
+    })?;
     joined.map(drop).map_err(|fault| error::raise(py, &fault))
 }
 

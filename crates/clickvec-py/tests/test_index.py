@@ -204,7 +204,9 @@ def test_stored_columns_filter_and_update(model, tmp_path):
     with pytest.raises(clickvec.Error, match="expected an index on disk to update"):
         clickvec.Index.encode(model, ["a"]).update(["b"])
     clickvec.Index.encode(model, [("9", "oak table", "zed", "1")], tmp_path / "j", store=["brand", "price"], vectors="f16", weights={"words": 0.02})
-    assert len(clickvec.Index.join([tmp_path / "i", tmp_path / "j"], tmp_path / "both")) == 4
+    both = [tmp_path / "i", tmp_path / "j"]
+    assert len(clickvec.Index.join(both, tmp_path / "both")) == 4
+    assert len(clickvec.Index.join(both, tmp_path / "links", link=True)) == 4
 
 
 def test_the_whole_recipe(tmp_path):

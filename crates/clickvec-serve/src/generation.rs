@@ -200,7 +200,7 @@ impl Slot {
             Ok(_) => generation.found(Files::Sound),
             // Whatever has taken its place is read before it answers.
             Err(fault) if is_replaced(fault) => generation.found(Files::Replaced),
-            Err(fault) => generation.found(Files::Damaged(told(&self.path, fault))),
+            Err(fault) => generation.found(Files::Damaged(told(&generation.index, fault))),
         }
         Some((generation, result))
     }
@@ -265,9 +265,11 @@ pub(crate) fn is_replaced(fault: &Fault) -> bool {
     fault.kind() == ErrorKind::Busy
 }
 
-/// Describes a fault of the index at `index` for clients, who need not know where the index is.
-fn told(index: &Path, fault: &Fault) -> String {
-    let file = fault.path().and_then(|path| path.strip_prefix(index).ok()).map(|path| path.display().to_string());
+/// Describes a fault of an index for clients, who need not know where the index is.
+fn told(index: &Index, fault: &Fault) -> String {
+    let mut folders = std::iter::once(index.path()).chain(index.links().iter().map(PathBuf::as_path));
+    let file = fault.path().and_then(|path| folders.find_map(|folder| path.strip_prefix(folder).ok()));
+    let file = file.map(|path| path.display().to_string());
     match (fault.kind(), file) {
         (ErrorKind::Damaged, Some(file)) => format!("`{file}` changed or damaged"),
         (ErrorKind::Io, Some(file)) => format!("`{file}`, which cannot be read"),

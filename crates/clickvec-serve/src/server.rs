@@ -10,7 +10,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
-use clickvec_index::MANIFEST;
 use clickvec_tables::{Error, ErrorKind};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpSocket};
@@ -129,7 +128,7 @@ impl Server {
         let address = listener.local_addr().map_err(listen)?;
         let canaries: Arc<[_]> = config.canaries.as_slice().into();
         // Before they are opened: an index that is replaced meanwhile has changed.
-        let seen: Vec<_> = config.indexes.iter().map(|(_, path)| stamp(&path.join(MANIFEST))).collect();
+        let seen: Vec<_> = config.indexes.iter().map(|(_, path)| stamps(path)).collect();
         let seen_pins = config.pins.as_deref().and_then(stamp);
         let pins = config.pins.as_deref().map(Pins::read).transpose()?.unwrap_or_default();
         let open = |(name, path): &(String, PathBuf)| Slot::open(name, path, Arc::clone(&canaries));
@@ -305,10 +304,10 @@ const LOOKS: u32 = 5;
 
 /// Reloads an index when its folder is not as it was `seen` and stays as it is for a moment, or has kept changing for [`LOOKS`].
 /// Reads the table of pins anew when it is another.
-fn watch_files(service: &Service, mut seen: Vec<Option<Stamp>>, mut seen_pins: Option<Stamp>, every: Duration) {
+fn watch_files(service: &Service, mut seen: Vec<Option<Stamps>>, mut seen_pins: Option<Stamp>, every: Duration) {
     let every = every.max(SHORTEST);
     // The stamps of folders to reload once they have stopped changing, and the number of checks of each.
-    let mut pending: Vec<Option<(Stamp, u32)>> = vec![None; seen.len()];
+    let mut pending: Vec<Option<(Stamps, u32)>> = vec![None; seen.len()];
     let mut waited = Duration::ZERO;
     while !service.is_stopping() {
         std::thread::sleep(SIGNAL_INTERVAL.min(every));
@@ -324,11 +323,11 @@ fn watch_files(service: &Service, mut seen: Vec<Option<Stamp>>, mut seen_pins: O
             seen_pins = pins;
         }
         for (number, slot) in service.slots.iter().enumerate() {
-            let Some(now) = stamp(&slot.path().join(MANIFEST)).filter(|&now| seen[number] != Some(now)) else {
+            let Some(now) = stamps(slot.path()).filter(|now| seen[number].as_ref() != Some(now)) else {
                 pending[number] = None;
                 continue;
             };
-            match pending[number] {
+            match pending[number].take() {
                 Some((before, looks)) if before == now || looks >= LOOKS => {
                     // Whether it is taken or refused, it is not tried again before it changes again.
                     let _: Result<Reloaded> = service.reload(slot, Cause::Noticed);
@@ -338,6 +337,15 @@ fn watch_files(service: &Service, mut seen: Vec<Option<Stamp>>, mut seen_pins: O
             }
         }
     }
+}
+
+/// The stamps of the manifests of an index and of those that it links to.
+type Stamps = Vec<Option<Stamp>>;
+
+/// Returns the stamps of the index in a folder; `None` without a manifest, as in the moment when another takes its place.
+fn stamps(index: &Path) -> Option<Stamps> {
+    let stamps: Stamps = clickvec_index::manifests(index).iter().map(|file| stamp(file)).collect();
+    stamps[0].is_some().then_some(stamps)
 }
 
 /// The properties of a file that change when another takes its name.

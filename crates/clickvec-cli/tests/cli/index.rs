@@ -211,6 +211,43 @@ fn shards_joined_are_the_index_of_one_run() {
     shard("1/3", "-", "expected a file of titles for `--shard`");
 }
 
+#[test]
+fn shards_linked_are_searched_as_one() {
+    let folder = Folder::with_index();
+    for shard in ["1/2", "2/2"] {
+        folder.run(&[&INDEX[..6], &[&shard[..1], "--shard", shard]].concat()).code(0);
+    }
+    let link = ["index", "--join", "2", "1", "--link", "--output", "all"];
+    let [report] = folder.run(&[&link[..], &["--json"]].concat()).code(0).json_lines().try_into().unwrap();
+    assert_eq!(report["titles"], 144);
+    for mode in ["fused", "words", "vectors"] {
+        let hits = |index| {
+            let [mut answer] = folder
+                .run(&["search", index, "red hammer", "--mode", mode, "--json"])
+                .code(0)
+                .json_lines()
+                .try_into()
+                .unwrap();
+            answer["hits"].take()
+        };
+        assert_eq!(hits("all"), hits("shop.index"), "{mode}");
+    }
+    let [found] = folder.run(&["inspect", "all", "--json"]).code(0).json_lines().try_into().unwrap();
+    assert_eq!((found["links"].as_array().unwrap().len(), &found["integrity"]["sound"]), (2, &true.into()));
+    folder.run(&["evaluate", "--full", "--judged", "judged.tsv", "all"]).code(0);
+    let update = ["update", "all", "--clicks=clicks.tsv", "--titles=titles.tsv"];
+    folder.run(&update).code(2).says("expected an index with titles of its own, found one that links to others");
+    folder.run(&["embed", "all", "--side=query", "judged.tsv"]).code(0);
+    folder.run(&["explain", "match", "all", "hammer", "red hammer"]).code(0);
+    folder.run(&["lab", "neighbours", "all", "hammer"]).code(0);
+    // Links that lead nowhere can be replaced.
+    std::fs::rename(folder.path("1"), folder.path("first")).unwrap();
+    folder.run(&["search", "all", "red"]).code(2).says("link the indexes anew");
+    folder.run(&["index", "--join", "2", "first", "--link", "--output", "all"]).code(0);
+    folder.run(&["update", "all", "--compact"]).code(2).says("name those that it links to");
+    folder.run(&[&link[..], &["--weights", "words=1"]].concat()).code(2).says("cannot be used with");
+}
+
 /// A shard stays one when titles change, and is not made anew from all titles.
 #[test]
 fn a_shard_that_was_updated_joins_with_the_others() {

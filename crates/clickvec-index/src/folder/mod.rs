@@ -33,7 +33,7 @@ pub(crate) const MODEL_FILE: &str = "model.safetensors";
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// The names of all parts, and their kinds. An index with any other is refused.
-const KNOWN: [(&str, &[&str]); 12] = [
+const KNOWN: [(&str, &[&str]); 13] = [
     ("model", &["safetensors"]),
     ("titles", &["table"]),
     ("vectors", &["f32", "f16", "int8"]),
@@ -46,6 +46,7 @@ const KNOWN: [(&str, &[&str]); 12] = [
     ("canaries", &["json"]),
     ("shard", &["json"]),
     ("changes", &["segments"]),
+    ("links", &["json"]),
 ];
 
 /// The facts about an index's parts in its manifest.
@@ -167,7 +168,8 @@ fn is_inside(name: &str) -> bool {
     !name.contains(['\\', '\0']) && name.split('/').all(|part| !["", ".", ".."].contains(&part))
 }
 
-fn fingerprint(contents: &impl Serialize) -> String {
+/// Returns a fingerprint of some contents.
+pub(crate) fn fingerprint(contents: &impl Serialize) -> String {
     let mut hash = Hashing::new(io::sink());
     serde_json::to_writer(&mut hash, contents).expect("names for keys, and a sink takes all bytes");
     hash.checksum()

@@ -11,7 +11,7 @@ use clickvec_tables::shown::shortened;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parts::vectors::{Reach, Vectors};
 use crate::parts::words::{Bm25, Statistics, Words};
-use crate::titles::TitleLines;
+use crate::titles::{self, TitleLines};
 
 pub(crate) const CANARIES_FILE: &str = "canaries.json";
 
@@ -47,7 +47,7 @@ pub(crate) struct Canary {
 /// Measures the number of lists that a search must compare.
 pub(super) fn tune(vectors: &mut Vectors, titles: &TitleLines, model: &Model) -> Result<()> {
     let Some(lists) = &mut vectors.lists else { return Ok(()) };
-    let mut queries = titles.queries(TUNING);
+    let mut queries = titles::queries(&[titles], TUNING);
     queries.retain(|query| model.dictionary().knows_a_word(query));
     let embedded = model.embedder(Side::Query).embed(&queries);
     let index = &vectors.index;
@@ -92,7 +92,7 @@ pub(super) fn ask(
     titles: &TitleLines,
     model: &Model,
 ) -> Result<Vec<Canary>> {
-    titles.queries(KEPT).into_iter().map(|query| answer(query, vectors, words, bm25, model)).collect()
+    titles::queries(&[titles], KEPT).into_iter().map(|query| answer(query, vectors, words, bm25, model)).collect()
 }
 
 fn answer(query: String, vectors: &Vectors, words: &Words, bm25: Bm25, model: &Model) -> Result<Canary> {

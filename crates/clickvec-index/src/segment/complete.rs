@@ -85,7 +85,7 @@ pub(crate) fn complete(folder: &mut FolderWriter, recipe: &Recipe<'_>) -> Result
         let canaries = canaries::ask(&vectors, &words, fusion.bm25, &titles, model)?;
         folder.json_part("canaries", canaries::CANARIES_FILE, &canaries)?;
         folder.json_part("fusion", FUSION_FILE, fusion)?;
-        folder.json_part("confidence", CONFIDENCE_FILE, &Confidence::measure(&vectors, &titles, model)?)?;
+        folder.json_part("confidence", CONFIDENCE_FILE, &Confidence::measure(&[(&vectors, &titles, None)], model)?)?;
     }
     vectors.write(folder)?;
     drop(vectors);

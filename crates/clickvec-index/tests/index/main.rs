@@ -6,6 +6,7 @@ mod building;
 mod confidence;
 mod faults;
 mod formats;
+mod links;
 mod spelling;
 #[path = "../../../clickvec-transformer/tests/tiny/mod.rs"]
 mod tiny;

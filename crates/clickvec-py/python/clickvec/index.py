@@ -197,9 +197,12 @@ class Index:
         return cls(_clickvec.Index.open(folder), path=os.path.abspath(folder), report=report)
 
     @classmethod
-    def join(cls, indexes: Sequence[Path], output: Path) -> Index:
-        """Joins indexes of one model into one, in this order."""
-        _clickvec.join_indexes(paths(indexes), os.fspath(output))
+    def join(cls, indexes: Sequence[Path], output: Path, *, link: bool = False) -> Index:
+        """Joins indexes of one model into one, in this order.
+
+        :param link: whether to search them as one where they are, instead of copying their titles.
+        """
+        _clickvec.join_indexes(paths(indexes), os.fspath(output), link)
         return cls.open(output)
 
     def search(

@@ -110,6 +110,25 @@ fn a_changed_folder_is_noticed() {
 }
 
 #[test]
+fn a_change_of_a_linked_index_is_noticed() {
+    let service = Service::with(|config, folder| {
+        config.limits.watch = Duration::from_millis(50);
+        let [first, second, all] = ["first", "second", "all"].map(|name| folder.join(name));
+        write_index(&first, &SHOES[..3]);
+        write_index(&second, &SHOES[3..]);
+        clickvec_index::link(&[first, second], &all).unwrap();
+        config.indexes[0].1 = all;
+    });
+    assert_eq!(service.get("/search?q=sofa").is(200)["total"], 6);
+    write_index(&service.path("second"), &SHOES[3..4]);
+    let begun = Instant::now();
+    while service.get("/search?q=sofa").is(200)["total"] != 4 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "the change was not noticed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn no_request_is_lost_while_generations_change() {
     let service = with_admin(|_| ());
     let (done, asked) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -30,6 +30,9 @@ pub(super) fn facts(path: &Path) -> Result<Facts> {
         if let Some(shard) = index.shard() {
             facts.add("shard", shard);
         }
+        if !index.links().is_empty() {
+            facts.add("links", index.links());
+        }
         facts.add("dimension", own.model.dimension);
         facts.add("model", &own.model.fingerprint);
         facts.add("encoder", index.model().encoder_config());

@@ -41,6 +41,11 @@ impl Replaced {
             let error = Error::expected(ErrorKind::Setting, "an index of all titles", found);
             return Err(error.help("join the shards first").at(path));
         }
+        if !before.links().is_empty() {
+            let found = "one that links to others";
+            let error = Error::expected(ErrorKind::Setting, "an index with titles of its own", found);
+            return Err(error.help("join those that it links to first, without links").at(path));
+        }
         let (fields, format) = (before.stored_fields().to_vec(), before.vector_format());
         let fusion = before.fusion_with_known_titles()?;
         Ok(Replaced { field: before.field().to_owned(), fields, fusion, format })

@@ -1,4 +1,4 @@
-//! Indexes joined into one, and what a new index lacks of the one that it replaces.
+//! Indexes joined into one or linked to, and what a new index lacks of the one that it replaces.
 
 use std::path::Path;
 
@@ -11,15 +11,20 @@ use crate::console;
 
 /// Joins indexes.
 pub(super) fn join(args: &Args) -> Result<BuiltIndex> {
-    let before = replaced(&args.output)?;
-    let joined = clickvec_index::join(&args.join, &args.output, |fusion| args.chosen(fusion), args.vectors)?;
+    let before = replaced(&args.output);
+    let joined = if args.link {
+        clickvec_index::link(&args.join, &args.output)?
+    } else {
+        clickvec_index::join(&args.join, &args.output, |fusion| args.chosen(fusion), args.vectors)?
+    };
     note_what_is_lost(&args.output, before, Index::open(&args.output)?.fusion(), args.words);
     Ok(joined)
 }
 
-/// Returns the fusion of the index that is to be replaced, if there is one.
-pub(super) fn replaced(path: &Path) -> Result<Option<Fusion>> {
-    looks_like_index(path).then(|| Ok(Index::open(path)?.fusion().clone())).transpose()
+/// Returns the fusion of the index that is to be replaced, if there is one that can be opened.
+pub(super) fn replaced(path: &Path) -> Option<Fusion> {
+    let index = if looks_like_index(path) { Index::open(path).ok() } else { None };
+    index.map(|index| index.fusion().clone())
 }
 
 /// Says what the new index lacks of the one that it replaces, unless `words` were given.

@@ -29,7 +29,7 @@ use clickvec_tools::inputs;
 /// parts. The result is byte for byte that of a single run.
 #[derive(clap::Args)]
 #[command(override_usage = "clickvec index --model MODEL --titles FILE [--shard I/N] --output INDEX\n       \
-    clickvec index --join INDEX... --output INDEX")]
+    clickvec index --join INDEX... [--link] --output INDEX")]
 pub(crate) struct Args {
     /// The model that `clickvec train` wrote.
     #[arg(long, value_name = "MODEL", required_unless_present = "join", conflicts_with = "join")]
@@ -88,6 +88,12 @@ pub(crate) struct Args {
     /// Join these indexes, in this order. Shards are joined in the order of their numbers; all must be there.
     #[arg(long, value_name = "INDEX", num_args = 1.., conflicts_with_all = ["titles", "shard"])]
     join: Vec<PathBuf>,
+
+    /// Search the joined indexes as one where they are, instead of copying their titles.
+    ///
+    /// A search also finds what `update` adds to one of them and deletes. After a new model, link them anew.
+    #[arg(long, requires = "join", conflicts_with_all = ["weights", "words", "vectors"])]
+    link: bool,
 
     /// The folder to write. An existing index is replaced; anything else is refused.
     #[arg(long, short, value_name = "INDEX")]
@@ -165,7 +171,7 @@ fn build(args: &Args, model: &Path, titles: &Path, interrupt: &Interrupt) -> Res
     let fusion = args.chosen(Fusion::for_model(&model))?;
     let field = args.title_columns.field_for(args.field.as_deref(), &model.training().config.field);
     let titles = &args.title_columns.checked(titles, &field)?;
-    join::note_what_is_lost(&args.output, join::replaced(&args.output)?, &fusion, args.words);
+    join::note_what_is_lost(&args.output, join::replaced(&args.output), &fusion, args.words);
     let mut builder = IndexBuilder::with_fields(&model, &args.output, &args.store)?.with_field(&field);
     let wanted = match args.shard {
         None => 0..u64::MAX,

@@ -6,19 +6,14 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use clickvec::explain::Explainer;
 use clickvec::internals::text::words;
-use clickvec::tables::TITLE;
 use clickvec_eval::ranker::{self, FileKind};
+use clickvec_index::Index;
 use clickvec_lab::explain::{Near, Neighbours, Space, neighbour_report};
 use clickvec_tables::shown::shortened;
 
 use crate::answer::Answer;
 use crate::commands::explain::arguments::{ModelAndTexts, one_word};
 use crate::commands::explain::models::name_of;
-use crate::progress::Watch;
-use clickvec_tools::inputs;
-
-/// The titles' file in an index.
-const TITLES_OF_INDEX: &str = "titles.tsv";
 
 /// Show the words most similar to a word: by the input layer, which knows spelling, and by the embedding, which knows
 /// what was clicked.
@@ -66,8 +61,12 @@ fn in_model(args: &Args, word: &str) -> Result<Vec<Near>> {
     let texts = match (&args.shared.file, index) {
         (Some(_), _) => args.shared.texts(&[])?,
         (None, Some(index)) => {
-            let titles = inputs::titles(&index.join(TITLES_OF_INDEX), TITLE, &Watch::default())?;
-            titles.into_iter().map(|title| title.title).collect()
+            let mut texts = Vec::new();
+            Index::open(index)?.for_each_title(|title| {
+                texts.push(title.title);
+                Ok(())
+            })?;
+            texts
         }
         (None, None) => bail!(
             "expected `--file FILE`: a model knows letter trigrams and has no list of words, so the words to compare come \
