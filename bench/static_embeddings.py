@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Trains static embeddings (sentence-transformers' StaticEmbedding) on a click log, and writes their vectors.
 
-    static_embeddings.py DATA OUTPUT [--dimension 256] [--epochs 5] [--pieces 16000] [--seed 1]
+    static_embeddings.py DATA OUTPUT [--dimension 256] [--epochs 5] [--pieces 16000] [--seed 1] [--distil FOLDER]
 
 DATA is a folder with clicks.tsv, titles.tsv and judged.tsv (see bench/table.py). A text's vector is the mean of the vectors of its word
 pieces, which are cut by a WordPiece vocabulary of the titles and clicked queries; nothing is downloaded. The loss is that of
 bench/fine_tune.py: every other title of a minibatch of 64 is a negative, but for those that were clicked for the same query. OUTPUT gets
 SEED-t.npy (all titles and judged titles), SEED-j.npy (judged queries) and their texts in .txt files, which specs/others.toml compares
-with clickvec's models. Judged queries are encoded and never learnt. Needs `pip install sentence-transformers`.
+with clickvec's models. Judged queries are encoded and never learnt. `--distil` begins with model2vec's vectors of the pieces of the sentence
+transformer in FOLDER, instead of random vectors of pieces of these texts; with `--epochs 0` they stay. Needs `pip install
+sentence-transformers`, and for `--distil` model2vec[distill].
 """
 import argparse
 import random
@@ -44,6 +46,8 @@ def main():
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--pieces", type=int, default=16_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--distil", metavar="FOLDER")
+    parser.add_argument("--rate", type=float, default=LEARNING_RATE, help="the step size of Adam")
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
@@ -55,9 +59,13 @@ def main():
     for query, title in pairs:
         clicked.setdefault(query, set()).add(title)
     titles = sorted({row["title"] for row in rows(arguments.data / "titles.tsv") + judged})
-    tokenizer = word_pieces([*titles, *sorted(clicked)], arguments.pieces)
-    model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)], device="cpu")
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, fused=True)
+    if arguments.distil:
+        embedding = StaticEmbedding.from_distillation(arguments.distil, device="cpu", pca_dims=arguments.dimension)
+    else:
+        tokenizer = word_pieces([*titles, *sorted(clicked)], arguments.pieces)
+        embedding = StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
+    model = SentenceTransformer(modules=[embedding], device="cpu")
+    optimizer = torch.optim.Adam(model.parameters(), lr=arguments.rate, fused=True)
     began = time.process_time()
     for epoch in range(1, arguments.epochs + 1):
         random.shuffle(pairs)
